@@ -1,0 +1,31 @@
+"""Checks that estimators share."""
+
+from copy import copy
+
+import numpy as np
+from sklearn.utils.validation import validate_data
+
+FLOAT_DTYPES = (np.float64, np.float32)
+_FEATURES = ("n_features_in_", "feature_names_in_")
+
+
+def check_fit_data(estimator, X, *, reset=True, **options):
+    """Validate X for a fit without touching the estimator.
+
+    Returns
+    -------
+    X : ndarray of float64 or float32, C-contiguous
+    features : dict
+        The attributes that describe the features of X. :func:`keep_features` sets them once the
+        fit has succeeded, so that a fit that fails leaves the one before as it was.
+    """
+    probe = copy(estimator)
+    X = validate_data(probe, X, reset=reset, dtype=FLOAT_DTYPES, order="C", **options)
+    return X, {name: vars(probe)[name] for name in _FEATURES if name in vars(probe)}
+
+
+def keep_features(estimator, features):
+    """Set the attributes that describe the features, and only those."""
+    for name in _FEATURES:
+        vars(estimator).pop(name, None)
+    vars(estimator).update(features)

@@ -1,0 +1,5 @@
+"""Bases learned from data."""
+
+from ._learner import VariationalBasisLearner
+
+__all__ = ["VariationalBasisLearner"]

@@ -1,0 +1,465 @@
+"""VariationalBasisLearner: a basis of atoms, each sample a sparse combination of them."""
+
+import warnings
+from numbers import Integral, Real
+
+import numpy as np
+from sklearn.base import (
+    BaseEstimator,
+    ClassNamePrefixFeaturesOutMixin,
+    TransformerMixin,
+    _fit_context,
+)
+from sklearn.callback import CallbackSupportMixin
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import check_array, check_random_state
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.validation import (
+    _check_sample_weight,
+    check_is_fitted,
+    validate_data,
+)
+
+from .._validation import FLOAT_DTYPES, check_fit_data, keep_features
+from ..coding import L1
+from ._alternation import BasisProblem, alternate
+from ._atoms import normalised, random_atoms, redrawn, update_atoms
+from ._samples import shuffled
+
+
+class VariationalBasisLearner(
+    CallbackSupportMixin,
+    ClassNamePrefixFeaturesOutMixin,
+    TransformerMixin,
+    BaseEstimator,
+):
+    """Learn a basis in which every sample is a combination of few atoms.
+
+    Atoms C, one a row and of unit norm, and codes a minimise the weighted mean over samples x of
+
+        1/2 |x - C'a|^2 + alpha |a|_1
+
+    by alternating minimisation. The codes of a batch of samples are solved exactly, then the atoms
+    move, each to its best place while the others stay; neither step can raise the objective of all
+    samples. The first pass over the samples is online dictionary learning [1]_, the following ones
+    refine it.
+
+    Read more in the :ref:`User Guide <variational_basis>`.
+
+    Parameters
+    ----------
+    n_components : int, default=None
+        Number of atoms. None is the number of features. May be larger than that.
+
+    alpha : float, default=1.0
+        Weight of the l1 penalty, not negative, in the unit of the data: a sample with a Euclidean
+        norm of at most alpha has code zero. Larger values give sparser codes.
+
+    positive : bool, default=False
+        Whether codes must not be negative.
+
+    init : "samples" or array-like of shape (n_components, n_features), default="samples"
+        Atoms to start from: distinct samples drawn at random, or those given, which are scaled to
+        unit norm.
+
+    batch_size : int, default=512
+        Samples whose codes are renewed before the atoms move. Small batches make the most of the
+        first passes, large ones cost less a pass.
+
+    max_iter : int, default=100
+        Passes over the samples in `fit`.
+
+    tol : float, default=1e-4
+        `fit` stops when a pass lowers the objective by less than this part of it.
+
+    forgetting : float, default=1.0
+        How soon `partial_fit` forgets. At its step t, the weight of all steps before is multiplied
+        by ``(1 - 1 / t) ** forgetting``; 0 keeps everything.
+
+    warm_start : bool, default=False
+        Whether `fit` starts from the atoms of the fit before.
+
+    n_jobs : int, default=None
+        Threads. None is 1 unless in a :obj:`joblib.parallel_config` context, -1 is all cores.
+        Results do not depend on it.
+
+    random_state : int, RandomState instance or None, default=None
+        Draws the atoms to start from and the batches. Pass an int for reproducible results.
+
+    Attributes
+    ----------
+    components_ : ndarray of shape (n_components, n_features)
+        The atoms, each of unit Euclidean norm, in the precision of the data.
+
+    objective_history_ : ndarray of shape (n_iter_,)
+        The objective at the end of each pass of the last `fit`, with the codes that the pass had
+        found. It never rises.
+
+    n_iter_ : int
+        Passes of the last `fit`.
+
+    n_steps_ : int
+        Batches that the atoms have been learned from; `partial_fit` adds one.
+
+    n_features_in_ : int
+        Number of features seen during fit.
+
+    feature_names_in_ : ndarray of shape (`n_features_in_`,)
+        Names of features seen during fit, if they are all strings.
+
+    See Also
+    --------
+    skatoms.coding.sparse_code : Codes for given atoms, by any solver.
+    sklearn.decomposition.MiniBatchDictionaryLearning : Online learning of the same model.
+
+    Notes
+    -----
+    A pass over n samples costs about ``n * (n_components * n_features + rounds * n_components * s
+    + s ** 3)`` operations for s non-zeros a sample, and each batch ``n_components ** 2 *
+    n_features`` more. Memory beside the data: the non-zeros of the codes, and
+    ``n_components * (n_components + n_features)`` sums in float64.
+
+    The result depends on the seed and on the values of the samples, not on their order as long
+    as they fill one batch or are distinct; integer weights then count as repetitions.
+
+    References
+    ----------
+    .. [1] Mairal, Bach, Ponce and Sapiro, "Online learning for matrix factorization and sparse
+       coding", Journal of Machine Learning Research 11, 2010.
+    .. [2] "Data-Driven Variational Basis Learning Beyond Neural Networks", arXiv 2605.05221, 2026.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from skatoms import VariationalBasisLearner
+    >>> X = load_digits().data / 16
+    >>> learner = VariationalBasisLearner(32, alpha=0.3, max_iter=20, tol=1e-3, random_state=0)
+    >>> codes = learner.fit_transform(X)
+    >>> codes.shape
+    (1797, 32)
+    >>> learner.inverse_transform(codes).shape
+    (1797, 64)
+    """
+
+    _parameter_constraints: dict = {
+        "n_components": [Interval(Integral, 1, None, closed="left"), None],
+        "alpha": [Interval(Real, 0, None, closed="left")],
+        "positive": ["boolean"],
+        "init": [StrOptions({"samples"}), "array-like"],
+        "batch_size": [Interval(Integral, 1, None, closed="left")],
+        "max_iter": [Interval(Integral, 1, None, closed="left")],
+        "tol": [Interval(Real, 0, None, closed="left")],
+        "forgetting": [Interval(Real, 0, None, closed="left")],
+        "warm_start": ["boolean"],
+        "n_jobs": [Integral, None],
+        "random_state": ["random_state"],
+    }
+
+    def __init__(
+        self,
+        n_components=None,
+        alpha=1.0,
+        *,
+        positive=False,
+        init="samples",
+        batch_size=512,
+        max_iter=100,
+        tol=1e-4,
+        forgetting=1.0,
+        warm_start=False,
+        n_jobs=None,
+        random_state=None,
+    ):
+        self.n_components = n_components
+        self.alpha = alpha
+        self.positive = positive
+        self.init = init
+        self.batch_size = batch_size
+        self.max_iter = max_iter
+        self.tol = tol
+        self.forgetting = forgetting
+        self.warm_start = warm_start
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X, y=None, sample_weight=None):
+        """Learn the atoms from X.
+
+        An interrupt (Ctrl-C) leaves the atoms of the last finished pass; with `warm_start=True`
+        another `fit` goes on from there.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Samples, dense and finite. float32 and float64 are computed in their own precision.
+
+        y : Ignored
+            Not used, present for API consistency.
+
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the samples, not negative. None weighs all by 1.
+
+        Returns
+        -------
+        self : object
+            The fitted estimator.
+        """
+        rng = check_random_state(self.random_state)
+        X, features = check_fit_data(self, X)
+        samples = _check_samples(X, sample_weight, rng)
+        resume = self.warm_start and hasattr(self, "components_")
+        atoms = self._atoms_before(X) if resume else self._first_atoms(samples, rng)
+        passes = alternate(self._problem(), samples, atoms, self.batch_size)
+        n_batches = -(-len(samples.order) // self.batch_size)
+
+        metadata = None if sample_weight is None else {"sample_weight": sample_weight}
+        # Samples are their own targets here, and monitors score only if there are targets.
+        data = {
+            "estimator": self,
+            "X": X,
+            "y": X if y is None else y,
+            "metadata": metadata,
+        }
+        root = self._init_callback_context(max_subtasks=self.max_iter)
+        root.call_on_fit_task_begin(**data)
+        history, iterate = [], None
+        try:
+            for _ in range(self.max_iter):
+                task = root.subcontext("pass").call_on_fit_task_begin(**data)
+                iterate = next(passes)
+                history.append(iterate.objective)
+                learned = {**features, "components_": iterate.atoms}
+                stop = task.call_on_fit_task_end(
+                    **data, reconstruction_attributes=learned
+                )
+                if stop or _has_settled(history, self.tol):
+                    break
+            else:
+                _warn_unsettled(history, self.tol)
+        finally:
+            if iterate is not None:
+                self._keep(features, iterate.atoms, iterate.statistics, n_batches)
+                self.objective_history_ = np.array(history)
+                self.n_iter_ = len(history)
+        root.call_on_fit_task_end(**data, reconstruction_attributes={})
+        if not iterate.statistics.codes_codes.any():
+            warnings.warn(
+                f"alpha={self.alpha} leaves all codes at zero, so nothing was learned: take it "
+                "well below the largest norm of a sample, "
+                f"{np.sqrt(np.einsum('ij,ij->i', X, X).max()):.3g}.",
+                UserWarning,
+                stacklevel=2,
+            )
+        return self
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def partial_fit(self, X, y=None, sample_weight=None):
+        """Learn from one more batch of samples.
+
+        The batch is coded, its sums are added to those of the batches before, which are forgotten
+        by and by, and the atoms move once.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            A batch of samples; the first one also gives the atoms to start from.
+
+        y : Ignored
+            Not used, present for API consistency.
+
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the samples, not negative. None weighs all by 1.
+
+        Returns
+        -------
+        self : object
+            The estimator.
+        """
+        rng = check_random_state(self.random_state)
+        fitted = hasattr(self, "components_")
+        X, features = check_fit_data(self, X, reset=not fitted)
+        samples = _check_samples(X, sample_weight, rng, may_be_zero=fitted)
+        atoms = self._atoms_before(X) if fitted else self._first_atoms(samples, rng)
+        n_steps = self.n_steps_ + 1 if fitted else 1
+
+        problem = self._problem()
+        codes = problem.code(X, atoms)
+        statistics = problem.gather(codes, X, samples.weights)
+        if fitted:
+            kept = (1 - 1 / n_steps) ** self.forgetting
+            statistics += self._statistics.scaled(kept)
+        atoms = update_atoms(statistics, atoms)
+        if len(statistics.unused):
+            errors = problem.errors(X, codes, atoms)
+            atoms = redrawn(atoms, statistics.unused, samples, errors, self.alpha)
+        self._keep(features, atoms, statistics, n_steps)
+        return self
+
+    def fit_transform(self, X, y=None, sample_weight=None):
+        """Learn the atoms from X and return its codes.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Samples.
+
+        y : Ignored
+            Not used, present for API consistency.
+
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the samples in `fit`.
+
+        Returns
+        -------
+        codes : ndarray of shape (n_samples, n_components)
+            What `transform` gives after `fit`.
+        """
+        return self.fit(X, y, sample_weight=sample_weight).transform(X)
+
+    def transform(self, X):
+        """Codes of X for the learned atoms.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Samples.
+
+        Returns
+        -------
+        codes : ndarray of shape (n_samples, n_components)
+            Solved to a relative KKT residual of 1e-6; mostly zeros.
+        """
+        check_is_fitted(self)
+        X = validate_data(self, X, reset=False, dtype=FLOAT_DTYPES, order="C")
+        return self._problem().code(X, self._atoms_before(X), output="dense")
+
+    def inverse_transform(self, X):
+        """Samples that codes stand for.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_components)
+            Codes.
+
+        Returns
+        -------
+        samples : ndarray of shape (n_samples, n_features)
+            ``X @ components_``.
+        """
+        check_is_fitted(self)
+        codes = check_array(X, accept_sparse="csr", dtype=FLOAT_DTYPES, input_name="X")
+        if codes.shape[1] != len(self.components_):
+            raise ValueError(
+                f"X has {codes.shape[1]} columns, but there are {len(self.components_)} atoms: "
+                "inverse_transform takes codes, as transform gives them."
+            )
+        return codes @ self.components_
+
+    def score(self, X, y=None, sample_weight=None):
+        """Minus the mean objective of X, with its best codes for the learned atoms.
+
+        Scores compare models of the same alpha: a larger alpha alone lowers them.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Samples.
+
+        y : Ignored
+            Not used, present for API consistency.
+
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the samples.
+
+        Returns
+        -------
+        score : float
+            At most 0; larger is better.
+        """
+        check_is_fitted(self)
+        X = validate_data(self, X, reset=False, dtype=FLOAT_DTYPES, order="C")
+        weights = _check_sample_weight(sample_weight, X, ensure_non_negative=True)
+        problem, atoms = self._problem(), self._atoms_before(X)
+        errors = problem.errors(X, problem.code(X, atoms), atoms)
+        return -float(np.average(errors, weights=weights))
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags
+
+    @property
+    def _n_features_out(self):
+        return len(self.components_)
+
+    def _problem(self):
+        return BasisProblem(L1(positive=self.positive), self.alpha, self.n_jobs)
+
+    def _first_atoms(self, samples, rng):
+        X = samples.X
+        if isinstance(self.init, str):
+            n_components = (
+                X.shape[1] if self.n_components is None else self.n_components
+            )
+            return random_atoms(samples, n_components, rng)
+        atoms = check_array(self.init, dtype=X.dtype, order="C", input_name="init")
+        wanted = (self.n_components or len(atoms), X.shape[1])
+        if atoms.shape != wanted:
+            raise ValueError(
+                f"init has shape {atoms.shape}, but n_components and the features of X need "
+                f"{wanted}."
+            )
+        if not atoms.any(axis=1).all():
+            raise ValueError(
+                "init has an atom of all zeros: each row needs a direction."
+            )
+        return normalised(atoms)
+
+    def _atoms_before(self, X):
+        """The learned atoms, for data like X."""
+        n_components = self.n_components
+        if n_components not in (None, len(self.components_)):
+            raise ValueError(
+                f"n_components={n_components}, but {len(self.components_)} atoms were learned "
+                "before: fit anew without warm_start to change their number."
+            )
+        if self.components_.shape[1] != X.shape[1]:
+            raise ValueError(
+                f"X has {X.shape[1]} features, but the atoms learned before have "
+                f"{self.components_.shape[1]}: fit anew without warm_start."
+            )
+        return self.components_.astype(X.dtype, copy=False)
+
+    def _keep(self, features, atoms, statistics, n_steps):
+        keep_features(self, features)
+        self.components_ = atoms
+        self.n_steps_ = n_steps
+        self._statistics = statistics
+
+
+def _check_samples(X, sample_weight, rng, may_be_zero=False):
+    weights = _check_sample_weight(
+        sample_weight, X, dtype=np.float64, ensure_non_negative=True
+    )
+    samples = shuffled(X, weights, rng)
+    if not samples.distinct.any() and not may_be_zero:
+        raise ValueError(
+            "X is all zeros where it has weight: there is nothing to learn atoms from."
+        )
+    return samples
+
+
+def _has_settled(history, tol):
+    return len(history) > 1 and history[-2] - history[-1] <= tol * history[-1]
+
+
+def _warn_unsettled(history, tol):
+    if len(history) > 1:
+        change = (history[-2] - history[-1]) / history[-1]
+        warnings.warn(
+            f"The objective still fell by {change:.1e} of itself in the last of {len(history)} "
+            f"passes, tol={tol:.1e}: increase max_iter or tol.",
+            ConvergenceWarning,
+            stacklevel=3,
+        )

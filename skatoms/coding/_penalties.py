@@ -1,0 +1,123 @@
+"""Penalties on codes: one small class each.
+
+A penalty R has ``value(codes)``, per row; ``prox(values, weight)``, the minimiser of
+1/2 |a - values|^2 + weight R(a); ``residual(codes, left, alpha)``, per row: how far ``left``, the
+negative gradient of the smooth part, is from alpha times the subdifferential of R; and
+``solvers``, the names of those that can solve it, best first from a cold start.
+"""
+
+from numbers import Integral
+
+import numpy as np
+
+
+class L1:
+    """The sum of absolute values, R(a) = |a|_1.
+
+    Parameters
+    ----------
+    positive : bool, default=False
+        Whether codes must not be negative.
+    """
+
+    solvers = ("active-set", "homotopy", "fista")
+
+    def __init__(self, positive=False):
+        self.positive = positive
+
+    def __repr__(self):
+        return f"L1(positive={self.positive})"
+
+    def value(self, codes):
+        """R of each row; codes : (n_rows, n_atoms)."""
+        return np.abs(codes).sum(axis=1)
+
+    def prox(self, values, weight):
+        """Soft thresholding, a new array."""
+        if self.positive:
+            return np.maximum(values - weight, 0)
+        return values - np.clip(values, -weight, weight)
+
+    def residual(self, codes, left, alpha):
+        """Largest distance of each row of `left` to the subdifferential of alpha * R."""
+        outside = (left if self.positive else np.abs(left)) - alpha
+        inside = np.abs(left - alpha * np.sign(codes))
+        return np.maximum(np.where(codes == 0, outside, inside).max(axis=1), 0)
+
+    def check(self, n_atoms):
+        """Raise if it can not be used with so many atoms."""
+
+
+class TopK:
+    """At most so many non-zeros: R(a) = 0 if a has them, infinite otherwise.
+
+    Parameters
+    ----------
+    n_nonzero : int
+        The largest number of non-zeros of a row.
+    """
+
+    solvers = ("omp",)
+
+    def __init__(self, n_nonzero):
+        self.n_nonzero = n_nonzero
+
+    def __repr__(self):
+        return f"TopK(n_nonzero={self.n_nonzero})"
+
+    def value(self, codes):
+        """R of each row; codes : (n_rows, n_atoms)."""
+        return np.where(np.count_nonzero(codes, axis=1) <= self.n_nonzero, 0.0, np.inf)
+
+    def prox(self, values, weight):
+        """Keep the n_nonzero largest absolute values of each row, a new array."""
+        n_small = values.shape[1] - self.n_nonzero
+        kept = values.copy()
+        if n_small > 0:
+            small = np.argpartition(np.abs(values), n_small - 1, axis=1)[:, :n_small]
+            np.put_along_axis(kept, small, 0, axis=1)
+        return kept
+
+    def residual(self, codes, left, alpha):
+        """Largest gradient of each row on its own support."""
+        return np.where(codes == 0, 0, np.abs(left)).max(axis=1)
+
+    def check(self, n_atoms):
+        """Raise if it can not be used with so many atoms."""
+        k = self.n_nonzero
+        if not isinstance(k, Integral) or isinstance(k, bool):
+            raise TypeError(f"n_nonzero must be an integer, got {k!r}.")
+        if not 1 <= k <= n_atoms:
+            raise ValueError(
+                f"n_nonzero={k} must be at least 1 and at most the number of atoms, {n_atoms}."
+            )
+
+
+def as_penalty(penalty, positive=False, n_nonzero=None):
+    """The penalty that a name and its settings stand for; an object stands for itself."""
+    if penalty == "l1":
+        _refuse("n_nonzero", n_nonzero is not None, penalty)
+        return L1(positive=bool(positive))
+    if penalty == "top_k":
+        _refuse("positive", positive, penalty)
+        if n_nonzero is None:
+            raise ValueError(
+                "penalty='top_k' needs n_nonzero, the number of non-zeros a row."
+            )
+        return TopK(n_nonzero)
+    if (
+        isinstance(penalty, str)
+        or not hasattr(penalty, "prox")
+        or isinstance(penalty, type)
+    ):
+        raise ValueError(
+            f"penalty must be 'l1', 'top_k' or a penalty object such as L1(), got {penalty!r}."
+        )
+    _refuse("n_nonzero", n_nonzero is not None, penalty)
+    _refuse("positive", positive, penalty)
+    return penalty
+
+
+def _refuse(name, given, penalty):
+    if given:
+        raise ValueError(f"{name} does not go with penalty={penalty!r}: leave it out.")

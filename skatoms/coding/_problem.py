@@ -1,0 +1,79 @@
+"""What is solved for every row, and how well it was solved."""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from scipy.linalg import eigvalsh
+
+
+@dataclass(frozen=True)
+class CodingProblem:
+    """min over a of 1/2 a'Ga - b'a + alpha R(a), for many rows b that share everything else.
+
+    Parameters
+    ----------
+    gram : ndarray of shape (n_atoms, n_atoms)
+        G, of float32 or float64, the precision in which everything is computed.
+    penalty : penalty object
+        R.
+    alpha : float
+        Weight of the penalty.
+    rank : int
+        An upper bound of the rank of G, such as the number of features.
+    max_iter : int
+        Rounds, path steps or iterations that a row may take.
+    tol : float
+        A row is solved when its KKT residual is at most this part of its largest |b|.
+    """
+
+    gram: np.ndarray
+    penalty: object
+    alpha: float
+    rank: int
+    max_iter: int = 1000
+    tol: float = 1e-6
+
+    @property
+    def dtype(self):
+        """Precision of the computation."""
+        return self.gram.dtype
+
+    @property
+    def tolerance(self):
+        """`tol`, but not below what the precision can tell from rounding errors."""
+        return max(self.tol, 50 * float(np.finfo(self.dtype).eps))
+
+    @property
+    def dependence(self):
+        """Squared relative distance from a span below which an atom counts as lying in it."""
+        return self.dtype.type(np.finfo(self.dtype).eps ** 0.7)
+
+    @cached_property
+    def curvature(self):
+        """Largest eigenvalue of G, a little rounded up."""
+        last = len(self.gram) - 1
+        largest = eigvalsh(self.gram, subset_by_index=[last, last])[0]
+        return max(float(largest), np.finfo(self.dtype).tiny) * (1 + 1e-5)
+
+
+@dataclass(frozen=True)
+class CodingReport:
+    """How the solver got on.
+
+    Attributes
+    ----------
+    solver : str
+        The solver that ran.
+    n_iter : int
+        Most rounds, steps or iterations that a row took.
+    residual : float
+        Worst KKT residual of a row, relative to the row's largest |b|.
+    n_unconverged : int
+        Rows whose residual is above the tolerance.
+    """
+
+    solver: str
+    n_iter: int
+    residual: float
+    n_unconverged: int

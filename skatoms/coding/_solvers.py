@@ -1,0 +1,174 @@
+"""Choose a solver, run it on all rows, report."""
+
+import threading
+import warnings
+
+import numpy as np
+from scipy.sparse import csr_array, issparse
+from sklearn.exceptions import ConvergenceWarning
+
+from ..backend import run_chunks
+from ._active_set import active_set_rows
+from ._fista import fista_rows
+from ._homotopy import homotopy_rows
+from ._omp import omp_rows
+from ._problem import CodingReport
+from ._rows import pack_rows, stack_rows, unpack_rows
+
+# Rows that one thread takes at a time: enough to hide what starting them costs, few enough to
+# share small batches. It is fixed, so that results do not depend on the number of threads.
+CHUNK_ROWS = 128
+
+
+def _path_solver(kernel_rows):
+    def solve(problem, targets, codes):
+        n_iter = np.empty(len(codes), np.int64)
+        residuals = np.empty(len(codes), problem.dtype)
+        kernel_rows(
+            problem.gram,
+            targets,
+            codes,
+            problem.dtype.type(problem.alpha),
+            problem.penalty.positive,
+            problem.max_iter,
+            problem.dtype.type(problem.tolerance),
+            min(len(problem.gram), problem.rank),
+            problem.dependence,
+            n_iter,
+            residuals,
+        )
+        return n_iter, residuals
+
+    return solve
+
+
+def _fista(problem, targets, codes):
+    scales = np.abs(targets).max(axis=1)
+    n_iter, residuals = fista_rows(
+        problem.gram,
+        targets,
+        codes,
+        problem.dtype.type(problem.alpha),
+        problem.penalty,
+        problem.curvature,
+        problem.max_iter,
+        problem.dtype.type(problem.tolerance) * scales,
+    )
+    return n_iter, residuals / np.where(scales > 0, scales, 1)
+
+
+def _omp(problem, targets, codes):
+    n_iter = np.empty(len(codes), np.int64)
+    residuals = np.empty(len(codes), problem.dtype)
+    omp_rows(
+        problem.gram,
+        targets,
+        codes,
+        problem.penalty.n_nonzero,
+        problem.dtype.type(problem.tolerance),
+        problem.dependence,
+        n_iter,
+        residuals,
+    )
+    return n_iter, residuals
+
+
+# name -> function of (problem, targets, codes) that starts from `codes`, writes the solution into
+# it and returns n_iter and the relative KKT residual of each row.
+SOLVERS = {
+    "active-set": _path_solver(active_set_rows),
+    "homotopy": _path_solver(homotopy_rows),
+    "fista": _fista,
+    "omp": _omp,
+}
+
+
+def choose_solver(name, penalty):
+    """The name of the solver to run; "auto" takes the penalty's best one."""
+    if name == "auto":
+        return penalty.solvers[0]
+    if name not in SOLVERS:
+        raise ValueError(
+            f"solver must be 'auto' or one of {sorted(SOLVERS)}, got {name!r}."
+        )
+    if name not in penalty.solvers:
+        raise ValueError(
+            f"solver={name!r} can not solve {penalty!r}: use 'auto' or one of "
+            f"{sorted(penalty.solvers)}."
+        )
+    return name
+
+
+def solve_rows(
+    problem, targets, n_rows, *, solver="auto", start=None, output="dense", n_jobs=None
+):
+    """Solve the problem for all rows, chunk by chunk in threads.
+
+    Parameters
+    ----------
+    problem : CodingProblem
+    targets : callable
+        ``targets(slice, out)`` writes b of these rows into `out`, (n, n_atoms).
+    n_rows : int
+    solver : str
+    start : ndarray or CSR of shape (n_rows, n_atoms), default=None
+        Codes to start from; zero if None.
+    output : {"dense", "sparse"}
+    n_jobs : int or None
+
+    Returns
+    -------
+    codes : ndarray or csr_array of shape (n_rows, n_atoms)
+    report : CodingReport
+    """
+    name = choose_solver(solver, problem.penalty)
+    solve, n_atoms = SOLVERS[name], len(problem.gram)
+    dense = np.empty((n_rows, n_atoms), problem.dtype) if output == "dense" else None
+    if issparse(start):
+        start = csr_array(start)
+
+    # Each thread writes over its own two blocks: fresh memory for every chunk would cost more.
+    scratch = threading.local()
+
+    def chunk(first, stop):
+        rows, n = slice(first, stop), stop - first
+        if not hasattr(scratch, "blocks"):
+            scratch.blocks = np.empty(
+                (2, min(CHUNK_ROWS, n_rows), n_atoms), problem.dtype
+            )
+        block = scratch.blocks[0, :n]
+        codes = scratch.blocks[1, :n] if dense is None else dense[rows]
+        if start is None:
+            codes[:] = 0
+        elif issparse(start):
+            unpack_rows(start.data, start.indices, start.indptr, first, stop, codes)
+        else:
+            codes[:] = start[rows]
+        targets(rows, block)
+        n_iter, residuals = solve(problem, block, codes)
+        return n_iter, residuals, None if output == "dense" else pack_rows(codes)
+
+    n_iter, residuals, packed = zip(
+        *run_chunks(chunk, n_rows, CHUNK_ROWS, n_jobs), strict=True
+    )
+    codes = dense if output == "dense" else stack_rows(packed, n_atoms, problem.dtype)
+    return codes, _report(
+        problem, name, np.concatenate(n_iter), np.concatenate(residuals)
+    )
+
+
+def _report(problem, solver, n_iter, residuals):
+    # Written so that a residual that is not a number counts as unconverged.
+    n_unconverged = int(np.count_nonzero(~(residuals <= problem.tolerance)))
+    report = CodingReport(
+        solver, int(n_iter.max()), float(residuals.max()), n_unconverged
+    )
+    if n_unconverged:
+        warnings.warn(
+            f"{n_unconverged} of {len(residuals)} rows did not converge with solver={solver!r}: "
+            f"the worst relative KKT residual is {report.residual:.1e}, tol={problem.tol:.1e}. "
+            "Increase max_iter or tol, or use solver='auto'.",
+            ConvergenceWarning,
+            stacklevel=3,
+        )
+    return report

@@ -1,0 +1,221 @@
+"""The public entry to the coding layer."""
+
+from numbers import Integral, Real
+
+import numpy as np
+from scipy.sparse import issparse
+from sklearn.utils.validation import check_array
+
+from ..backend import product
+from ._penalties import as_penalty
+from ._problem import CodingProblem
+from ._solvers import choose_solver, solve_rows
+
+FLOAT_DTYPES = (np.float64, np.float32)
+
+
+def sparse_code(
+    X,
+    components,
+    *,
+    alpha=1.0,
+    penalty="l1",
+    solver="auto",
+    positive=False,
+    n_nonzero=None,
+    codes_init=None,
+    max_iter=1000,
+    tol=1e-6,
+    n_jobs=None,
+    output="dense",
+    return_report=False,
+):
+    """Explain each row of X by few atoms.
+
+    Row x of X gets the code a that minimises ``1/2 |x - components.T @ a|^2 + alpha * R(a)``.
+
+    Parameters
+    ----------
+    X : array-like of shape (n_samples, n_features)
+        Data. float32 and float64 are each computed in their own precision; other dtypes are
+        converted to float64.
+
+    components : array-like of shape (n_components, n_features)
+        The atoms, one a row, of any norm. Converted to the dtype of X.
+
+    alpha : float, default=1.0
+        Weight of the penalty, not negative. With the l1 penalty, a row whose largest
+        ``|components @ x|`` is at most alpha has code zero. Not used by `penalty="top_k"`.
+
+    penalty : {"l1", "top_k"} or penalty object, default="l1"
+        R: the sum of absolute values, or at most `n_nonzero` non-zeros. Objects of
+        :mod:`skatoms.coding` such as ``L1()`` stand for themselves.
+
+    solver : {"auto", "active-set", "homotopy", "fista", "omp"}, default="auto"
+        - "active-set": exact, the fastest, and able to start from `codes_init`;
+        - "homotopy": exact, follows the path of solutions from zero;
+        - "fista": accelerated proximal gradient, able to start from `codes_init`;
+        - "omp": orthogonal matching pursuit, a greedy answer to `penalty="top_k"`, the
+          only one for it;
+        - "auto": "active-set" for l1, "omp" for top_k.
+
+    positive : bool, default=False
+        Whether codes must not be negative. For `penalty="l1"`.
+
+    n_nonzero : int, default=None
+        Non-zeros of each row, for `penalty="top_k"`.
+
+    codes_init : array-like or sparse of shape (n_samples, n_components), default=None
+        Codes to start from, for "active-set" and "fista"; the others start from zero.
+
+    max_iter : int, default=1000
+        Rounds, path steps or iterations that each row may take.
+
+    tol : float, default=1e-6
+        A row is solved when its KKT residual, the largest distance of an atom's correlation with
+        the residual from where it has to be, is at most `tol` times the row's largest
+        ``|components @ x|``. Never taken below 50 times the precision of the dtype.
+
+    n_jobs : int, default=None
+        Threads. None is 1 unless in a :obj:`joblib.parallel_config` context, -1 is all cores.
+        Results do not depend on it.
+
+    output : {"dense", "sparse"}, default="dense"
+        Codes as an ndarray or as a :class:`scipy.sparse.csr_array`.
+
+    return_report : bool, default=False
+        Whether to return a :class:`CodingReport` too.
+
+    Returns
+    -------
+    codes : ndarray or csr_array of shape (n_samples, n_components)
+        In the precision of X.
+
+    report : CodingReport
+        Only if `return_report`.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If a parameter is out of its range; the message names it.
+
+    Warns
+    -----
+    ConvergenceWarning
+        If rows were not solved to `tol`: how many, and the worst residual.
+
+    Notes
+    -----
+    A row costs about ``rounds * n_components * s + s ** 3`` operations for s non-zeros, after a
+    product with the atoms. Memory beside the output is a Gram matrix of
+    ``n_components ** 2`` and some 128 rows a thread.
+
+    References
+    ----------
+    Efron, Hastie, Johnstone and Tibshirani, "Least angle regression", 2004 (homotopy).
+    Lee, Battle, Raina and Ng, "Efficient sparse coding algorithms", 2006 (active set).
+    O'Donoghue and Candes, "Adaptive restart for accelerated gradient schemes", 2015 (FISTA).
+    Rubinstein, Zibulevsky and Elad, "Efficient implementation of the K-SVD algorithm", 2008 (OMP).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skatoms.coding import sparse_code
+    >>> atoms = np.array([[1.0, 0.0], [0.0, 1.0], [0.6, 0.8]])
+    >>> sparse_code([[0.6, 0.8], [2.0, 0.0]], atoms, alpha=0.1)
+    array([[0. , 0. , 0.9],
+           [1.9, 0. , 0. ]])
+    """
+    X = check_array(X, dtype=FLOAT_DTYPES, order="C", input_name="X")
+    components = check_array(
+        components, dtype=X.dtype, order="C", input_name="components"
+    )
+    if components.shape[1] != X.shape[1]:
+        raise ValueError(
+            f"components has {components.shape[1]} features and X has {X.shape[1]}: each atom, a "
+            "row of components, needs one entry per feature of X."
+        )
+    penalty = as_penalty(penalty, positive, n_nonzero)
+    penalty.check(len(components))
+    choose_solver(solver, penalty)
+    _check_number("alpha", alpha, Real, 0)
+    _check_number("tol", tol, Real, 0)
+    _check_number("max_iter", max_iter, Integral, 1)
+    if output not in ("dense", "sparse"):
+        raise ValueError(f"output must be 'dense' or 'sparse', got {output!r}.")
+    if codes_init is not None:
+        codes_init = _check_codes(codes_init, X, components)
+    codes, report = encode(
+        X,
+        components,
+        alpha=alpha,
+        penalty=penalty,
+        solver=solver,
+        start=codes_init,
+        max_iter=max_iter,
+        tol=tol,
+        output=output,
+        n_jobs=n_jobs,
+    )
+    return (codes, report) if return_report else codes
+
+
+def encode(
+    X,
+    components,
+    *,
+    alpha,
+    penalty,
+    solver="auto",
+    start=None,
+    max_iter=1000,
+    tol=1e-6,
+    output="dense",
+    n_jobs=None,
+):
+    """`sparse_code` on what is known to be valid; always returns codes and report."""
+    problem = CodingProblem(
+        product(components, components.T, n_jobs),
+        penalty,
+        alpha,
+        X.shape[1],
+        max_iter,
+        tol,
+    )
+    atoms = components.T
+    return solve_rows(
+        problem,
+        lambda rows, out: np.matmul(X[rows], atoms, out=out),
+        len(X),
+        solver=solver,
+        start=start,
+        output=output,
+        n_jobs=n_jobs,
+    )
+
+
+def _check_number(name, value, kind, least):
+    if not isinstance(value, kind) or isinstance(value, bool):
+        raise TypeError(
+            f"{name} must be a number of type {kind.__name__}, got {value!r}."
+        )
+    if not least <= value < np.inf:
+        raise ValueError(f"{name} must be finite and at least {least}, got {value!r}.")
+
+
+def _check_codes(codes_init, X, components):
+    codes = check_array(
+        codes_init,
+        accept_sparse="csr",
+        dtype=X.dtype,
+        order="C",
+        input_name="codes_init",
+    )
+    if codes.shape != (len(X), len(components)):
+        raise ValueError(
+            f"codes_init has shape {codes.shape}, but X and components need "
+            f"{(len(X), len(components))}."
+        )
+    if issparse(codes):
+        codes.sum_duplicates()
+    return codes
