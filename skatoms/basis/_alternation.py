@@ -13,7 +13,7 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from ..backend import single_threaded_blas
-from ..coding import encode
+from ..coding._sparse_code import encode
 from ._atoms import redrawn, update_atoms
 from ._statistics import Statistics, gather
 
@@ -51,14 +51,6 @@ class BasisProblem:
         ) + self.alpha * self.penalty.value(codes)
 
 
-@dataclass
-class Batch:
-    """Some of the samples, by their indices, and the codes that they have at the time."""
-
-    rows: np.ndarray
-    codes: csr_array
-
-
 @dataclass(frozen=True)
 class Iterate:
     """Where a pass over the samples has led to.
@@ -82,21 +74,15 @@ def alternate(problem, samples, atoms, batch_size):
     Codes start from zero. Atoms that no sample uses after a pass are put where samples are
     explained worst, which changes nothing until the next codes may use them.
     """
-    X, weights = samples.X, samples.weights
-    parts = np.array_split(samples.order, -(-len(samples.order) // batch_size))
-    batches = [
-        Batch(rows, csr_array((len(rows), len(atoms)), dtype=X.dtype)) for rows in parts
-    ]
-    statistics = reduce(
-        add, (problem.gather(b.codes, X[b.rows], weights[b.rows]) for b in batches)
-    )
+    batches = [Batch(samples, part, len(atoms)) for part in samples.batches(batch_size)]
+    statistics = reduce(add, (batch.contribution(problem) for batch in batches))
     while True:
         steps, fresh = [], None
         with single_threaded_blas():
             for batch in batches:
-                before, after = _renew(
-                    problem, batch, X[batch.rows], weights[batch.rows], atoms
-                )
+                before = batch.contribution(problem)
+                batch.codes = problem.code(batch.X, atoms, batch.codes)
+                after = batch.contribution(problem)
                 # At the end of a pass the sums start anew: rounding errors do not pile up.
                 fresh = after if fresh is None else fresh + after
                 statistics = (
@@ -106,19 +92,33 @@ def alternate(problem, samples, atoms, batch_size):
                 atoms = update_atoms(statistics, atoms)
                 steps.append(statistics.objective(atoms, problem.alpha))
             if len(statistics.unused):
-                errors = np.zeros(len(X))
-                for batch in batches:
-                    errors[batch.rows] = problem.errors(
-                        X[batch.rows], batch.codes, atoms
-                    )
+                errors = [
+                    problem.errors(batch.X, batch.codes, atoms) for batch in batches
+                ]
                 atoms = redrawn(
-                    atoms, statistics.unused, samples, errors, problem.alpha
+                    atoms,
+                    statistics.unused,
+                    samples,
+                    np.concatenate(errors),
+                    problem.alpha,
                 )
         yield Iterate(atoms, statistics, steps)
 
 
-def _renew(problem, batch, X, weights, atoms):
-    """Renew the codes of a batch; return what it contributed before and what it does after."""
-    before = problem.gather(batch.codes, X, weights)
-    batch.codes = problem.code(X, atoms, batch.codes)
-    return before, problem.gather(batch.codes, X, weights)
+class Batch:
+    """A part of the samples, and the codes that they have at the time: zero to begin with."""
+
+    def __init__(self, samples, part, n_components):
+        self._samples = samples
+        self._part = part
+        n_rows = part.stop - part.start
+        self.codes = csr_array((n_rows, n_components), dtype=samples.X.dtype)
+
+    @property
+    def X(self):
+        """The samples; copied out of the data at each use, so that these are not held twice."""
+        return self._samples.X[self._samples.rows[self._part]]
+
+    def contribution(self, problem):
+        """What these samples, with their codes, contribute to the statistics."""
+        return problem.gather(self.codes, self.X, self._samples.weights[self._part])

@@ -9,13 +9,12 @@ LEAST_USE = 1e-12
 
 
 def random_atoms(samples, n_components, random_state):
-    """Unit-norm atoms: distinct samples drawn at random, then random directions if they run out."""
-    drawn = samples.order[samples.distinct[samples.order]][:n_components]
-    atoms = np.empty((n_components, samples.X.shape[1]), samples.X.dtype)
-    atoms[: len(drawn)] = samples.X[drawn]
+    """Unit-norm atoms: samples drawn at random, then random directions if they run out."""
+    drawn = samples.X[samples.rows[:n_components]]
+    drawn = drawn[drawn.any(axis=1)]
     missing = (n_components - len(drawn), samples.X.shape[1])
-    atoms[len(drawn) :] = random_state.standard_normal(missing)
-    return normalised(atoms)
+    fill = random_state.standard_normal(missing).astype(drawn.dtype)
+    return normalised(np.concatenate([drawn, fill]))
 
 
 def normalised(atoms):
@@ -29,10 +28,9 @@ def redrawn(atoms, unused, samples, errors, alpha):
 
     Samples that would not use it even so, being no longer than alpha, are left out.
     """
-    X = samples.X
-    useful = samples.distinct & (errors > 0) & (np.einsum("ij,ij->i", X, X) > alpha**2)
-    candidates = samples.order[useful[samples.order]]
-    worst = candidates[np.argsort(-errors[candidates], kind="stable")][: len(unused)]
+    X = samples.X[samples.rows]
+    useful = np.flatnonzero((errors > 0) & (np.einsum("ij,ij->i", X, X) > alpha**2))
+    worst = useful[np.argsort(-errors[useful], kind="stable")][: len(unused)]
     atoms = atoms.copy()
     atoms[unused[: len(worst)]] = normalised(X[worst])
     return atoms

@@ -63,8 +63,8 @@ class VariationalBasisLearner(
         unit norm.
 
     batch_size : int, default=512
-        Samples whose codes are renewed before the atoms move. Small batches make the most of the
-        first passes, large ones cost less a pass.
+        Distinct samples whose codes are renewed before the atoms move. Small batches make the most
+        of the first passes, large ones cost less a pass.
 
     max_iter : int, default=100
         Passes over the samples in `fit`.
@@ -119,8 +119,8 @@ class VariationalBasisLearner(
     n_features`` more. Memory beside the data: the non-zeros of the codes, and
     ``n_components * (n_components + n_features)`` sums in float64.
 
-    The result depends on the seed and on the values of the samples, not on their order as long
-    as they fill one batch or are distinct; integer weights then count as repetitions.
+    The result depends on the seed and on the values of the samples, not on their order. Equal
+    samples are taken as one with the sum of their weights.
 
     References
     ----------
@@ -211,7 +211,7 @@ class VariationalBasisLearner(
         resume = self.warm_start and hasattr(self, "components_")
         atoms = self._atoms_before(X) if resume else self._first_atoms(samples, rng)
         passes = alternate(self._problem(), samples, atoms, self.batch_size)
-        n_batches = -(-len(samples.order) // self.batch_size)
+        n_batches = len(samples.batches(self.batch_size))
 
         metadata = None if sample_weight is None else {"sample_weight": sample_weight}
         # Samples are their own targets here, and monitors score only if there are targets.
@@ -284,6 +284,7 @@ class VariationalBasisLearner(
         n_steps = self.n_steps_ + 1 if fitted else 1
 
         problem = self._problem()
+        X = X[samples.rows]
         codes = problem.code(X, atoms)
         statistics = problem.gather(codes, X, samples.weights)
         if fitted:
@@ -443,7 +444,7 @@ def _check_samples(X, sample_weight, rng, may_be_zero=False):
         sample_weight, X, dtype=np.float64, ensure_non_negative=True
     )
     samples = shuffled(X, weights, rng)
-    if not samples.distinct.any() and not may_be_zero:
+    if not (may_be_zero or X[samples.rows].any()):
         raise ValueError(
             "X is all zeros where it has weight: there is nothing to learn atoms from."
         )

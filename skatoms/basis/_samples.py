@@ -9,48 +9,54 @@ from ..backend import kernel
 
 @dataclass(frozen=True)
 class Samples:
-    """Samples with weights.
+    """Distinct samples in random order, with weights.
 
     Attributes
     ----------
-    X : ndarray of shape (n_samples, n_features)
-    weights : ndarray of shape (n_samples,), float64
-    order : ndarray of shape (n_samples,), int
-        A random order of the samples. It depends on the seed and on their values alone: not on
-        how they came, and not on whether one is repeated or weighted.
-    distinct : ndarray of shape (n_samples,), bool
-        Whether a sample has weight, is not all zero, and is the first of its kind in this order.
+    X : ndarray of shape (n_rows, n_features)
+        Data; not copied.
+    rows : ndarray of int
+        Where the samples stand in X. Of rows that are equal only one is here, and none without
+        weight. The order depends on the seed and on the values alone.
+    weights : ndarray of float64
+        The weight of each sample: the sum over the rows that are equal to it.
     """
 
     X: np.ndarray
+    rows: np.ndarray
     weights: np.ndarray
-    order: np.ndarray
-    distinct: np.ndarray
+
+    def __len__(self):
+        return len(self.rows)
+
+    def batches(self, size):
+        """Slices of about equal length, of at most so many samples."""
+        bounds = np.linspace(0, len(self), -(-len(self) // size) + 1).astype(int)
+        return [slice(*pair) for pair in zip(bounds[:-1], bounds[1:], strict=True)]
 
 
 def shuffled(X, weights, random_state):
-    """The Samples of X; those without weight are left out."""
+    """The Samples of X."""
     multipliers = random_state.randint(0, 2**63, size=X.shape[1] + 1, dtype=np.int64)
     keys = hash_rows(X, multipliers.astype(np.uint64))
-    order = np.argsort(keys, kind="stable")
-    order = order[weights[order] > 0]
-    sorted_keys = keys[order]
-    distinct = np.zeros(len(X), bool)
-    distinct[order] = np.concatenate([[True], sorted_keys[1:] != sorted_keys[:-1]])
-    distinct &= X.any(axis=1)
-    return Samples(X, weights, order, distinct)
+    weighed = np.flatnonzero(weights)
+    _, first, kinds = np.unique(keys[weighed], return_index=True, return_inverse=True)
+    return Samples(X, weighed[first], np.bincount(kinds, weights[weighed], len(first)))
 
 
 @kernel
 def hash_rows(X, multipliers):
     """A 64-bit number for each row, equal for equal rows and as good as random for others."""
     keys = np.empty(X.shape[0], np.uint64)
-    bits = np.empty(1, np.float64)
+    value = np.empty(1, np.float64)
     for i in range(X.shape[0]):
         key = multipliers[X.shape[1]]
         for f in range(X.shape[1]):
-            bits[0] = X[i, f] + 0.0  # the same bits for 0.0 and -0.0
-            key = (key ^ bits.view(np.uint64)[0]) * (multipliers[f] | np.uint64(1))
+            value[0] = X[i, f]
+            bits = (
+                np.uint64(0) if value[0] == 0 else value.view(np.uint64)[0]
+            )  # 0.0 is -0.0
+            key = (key ^ bits) * (multipliers[f] | np.uint64(1))
             key ^= key >> np.uint64(29)
         keys[i] = key
     return keys

@@ -2,6 +2,6 @@
 
 from ._penalties import L1, TopK
 from ._problem import CodingReport
-from ._sparse_code import encode, sparse_code
+from ._sparse_code import sparse_code
 
 __all__ = ["L1", "CodingReport", "TopK", "sparse_code"]

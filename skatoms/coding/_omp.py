@@ -1,6 +1,5 @@
 """Orthogonal matching pursuit, row by row: a given number of atoms, greedily chosen."""
 
-
 from ..backend import kernel, subtract_rows
 from ._active_set import largest
 from ._support import empty_support, enter, multiply, write_code
