@@ -7,6 +7,7 @@ every step lowers one objective: that of all samples with the codes that they ha
 
 from dataclasses import dataclass
 from functools import reduce
+from itertools import count
 from operator import add
 
 import numpy as np
@@ -68,15 +69,18 @@ class Iterate:
         return self.steps[-1]
 
 
-def alternate(problem, samples, atoms, batch_size):
-    """Yield one Iterate after another, for as long as they are asked for.
+def learn(problem, samples, atoms, batch_size, forgetting, n_online):
+    """Yield one Iterate after another, a pass over the samples each, for as long as asked for.
 
-    Codes start from zero. Atoms that no sample uses after a pass are put where samples are
-    explained worst, which changes nothing until the next codes may use them.
+    The first `n_online` passes forget what the atoms of earlier batches were learned from, as
+    online learning does; the following ones never raise the objective. Atoms that no sample uses
+    after a pass are put where samples are explained worst, which changes nothing until the next
+    codes may use them.
     """
     batches = [Batch(samples, part, len(atoms)) for part in samples.batches(batch_size)]
     statistics = reduce(add, (batch.contribution(problem) for batch in batches))
-    while True:
+    recent, n_steps = None, 0
+    for n_passes in count():
         steps, fresh = [], None
         with single_threaded_blas():
             for batch in batches:
@@ -89,7 +93,12 @@ def alternate(problem, samples, atoms, batch_size):
                     fresh if batch is batches[-1] else statistics + (after - before)
                 )
                 steps.append(statistics.objective(atoms, problem.alpha))
-                atoms = update_atoms(statistics, atoms)
+                if n_passes < n_online:
+                    n_steps += 1
+                    recent = with_newer(recent, after, n_steps, forgetting)
+                atoms = update_atoms(
+                    recent if n_passes < n_online else statistics, atoms
+                )
                 steps.append(statistics.objective(atoms, problem.alpha))
             if len(statistics.unused):
                 errors = [
@@ -103,6 +112,13 @@ def alternate(problem, samples, atoms, batch_size):
                     problem.alpha,
                 )
         yield Iterate(atoms, statistics, steps)
+
+
+def with_newer(older, newest, n_steps, forgetting):
+    """The statistics of a stream after its step `n_steps`, in which it got the newest ones."""
+    if older is None:
+        return newest
+    return older.scaled((1 - 1 / n_steps) ** forgetting) + newest
 
 
 class Batch:

@@ -22,9 +22,13 @@ from sklearn.utils.validation import (
 
 from .._validation import FLOAT_DTYPES, check_fit_data, keep_features
 from ..coding import L1
-from ._alternation import BasisProblem, alternate
+from ._alternation import BasisProblem, learn, with_newer
 from ._atoms import normalised, random_atoms, redrawn, update_atoms
 from ._samples import shuffled
+
+
+# Passes of a fit that learn online before the others refine: soon good, but not to the end.
+ONLINE_PASSES = 2
 
 
 class VariationalBasisLearner(
@@ -72,12 +76,14 @@ class VariationalBasisLearner(
     tol : float, default=1e-4
         `fit` stops when a pass lowers the objective by less than this part of it.
 
-    forgetting : float, default=1.0
-        How soon `partial_fit` forgets. At its step t, the weight of all steps before is multiplied
-        by ``(1 - 1 / t) ** forgetting``; 0 keeps everything.
+    forgetting : float, default=5.0
+        How soon online learning, in `partial_fit` and in the first passes of `fit`, forgets what
+        it saw with earlier atoms. At its step t, the weight of all steps before is multiplied by
+        ``(1 - 1 / t) ** forgetting``: the last ``t / (1 + forgetting)`` steps or so count. 0 keeps
+        everything.
 
     warm_start : bool, default=False
-        Whether `fit` starts from the atoms of the fit before.
+        Whether `fit` starts from the atoms of the fit before, without online passes.
 
     n_jobs : int, default=None
         Threads. None is 1 unless in a :obj:`joblib.parallel_config` context, -1 is all cores.
@@ -93,7 +99,7 @@ class VariationalBasisLearner(
 
     objective_history_ : ndarray of shape (n_iter_,)
         The objective at the end of each pass of the last `fit`, with the codes that the pass had
-        found. It never rises.
+        found. After the online passes it never rises.
 
     n_iter_ : int
         Passes of the last `fit`.
@@ -165,7 +171,7 @@ class VariationalBasisLearner(
         batch_size=512,
         max_iter=100,
         tol=1e-4,
-        forgetting=1.0,
+        forgetting=5.0,
         warm_start=False,
         n_jobs=None,
         random_state=None,
@@ -210,8 +216,11 @@ class VariationalBasisLearner(
         samples = _check_samples(X, sample_weight, rng)
         resume = self.warm_start and hasattr(self, "components_")
         atoms = self._atoms_before(X) if resume else self._first_atoms(samples, rng)
-        passes = alternate(self._problem(), samples, atoms, self.batch_size)
         n_batches = len(samples.batches(self.batch_size))
+        n_online = 0 if resume or n_batches == 1 else ONLINE_PASSES
+        passes = learn(
+            self._problem(), samples, atoms, self.batch_size, self.forgetting, n_online
+        )
 
         metadata = None if sample_weight is None else {"sample_weight": sample_weight}
         # Samples are their own targets here, and monitors score only if there are targets.
@@ -288,8 +297,9 @@ class VariationalBasisLearner(
         codes = problem.code(X, atoms)
         statistics = problem.gather(codes, X, samples.weights)
         if fitted:
-            kept = (1 - 1 / n_steps) ** self.forgetting
-            statistics += self._statistics.scaled(kept)
+            statistics = with_newer(
+                self._statistics, statistics, n_steps, self.forgetting
+            )
         atoms = update_atoms(statistics, atoms)
         if len(statistics.unused):
             errors = problem.errors(X, codes, atoms)

@@ -226,14 +226,14 @@ def test_partial_fit_goes_on_from_fit(samples):
 def test_interrupts_leave_the_last_finished_pass(samples, monkeypatch):
     import skatoms.basis._learner as module
 
-    def interrupted(*args, passes=module.alternate):
+    def interrupted(*args, passes=module.learn):
         for done, iterate in enumerate(passes(*args)):
             if done == 3:
                 raise KeyboardInterrupt
             yield iterate
 
     whole = learner(max_iter=3, tol=0).fit(samples)
-    monkeypatch.setattr(module, "alternate", interrupted)
+    monkeypatch.setattr(module, "learn", interrupted)
     model = learner(max_iter=10, tol=0, warm_start=True)
     with pytest.raises(KeyboardInterrupt):
         model.fit(samples)

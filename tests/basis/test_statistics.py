@@ -6,7 +6,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.optimize import minimize
 from scipy.sparse import csr_array, random_array
 
-from skatoms.basis._alternation import BasisProblem, alternate
+from skatoms.basis._alternation import BasisProblem, learn, with_newer
 from skatoms.basis._atoms import normalised, random_atoms, update_atoms
 from skatoms.basis._samples import shuffled
 from skatoms.basis._statistics import gather
@@ -81,11 +81,34 @@ def test_no_half_step_raises_the_objective(dtype, batch_size, positive):
     samples = shuffled(X, rng.uniform(size=200), np.random.RandomState(0))
     atoms = random_atoms(samples, 20, np.random.RandomState(0))
     problem = BasisProblem(L1(positive), 0.4, None)
-    passes = alternate(problem, samples, atoms, batch_size)
+    passes = learn(problem, samples, atoms, batch_size, forgetting=0.0, n_online=0)
     steps = np.concatenate([next(passes).steps for _ in range(30)])
     slack = 1e-5 if dtype == np.float32 else 1e-10
     assert np.all(np.diff(steps) <= slack * steps[:-1])
     assert steps[-1] < 0.9 * steps[0]
+
+
+@pytest.mark.parametrize("n_online", [1, 2, 3])
+def test_no_half_step_raises_the_objective_after_the_online_passes(n_online):
+    X = np.random.default_rng(0).standard_normal((300, 12))
+    samples = shuffled(X, np.ones(300), np.random.RandomState(0))
+    atoms = random_atoms(samples, 20, np.random.RandomState(0))
+    passes = learn(BasisProblem(L1(), 0.4, None), samples, atoms, 50, 5.0, n_online)
+    online = [next(passes).objective for _ in range(n_online)]
+    steps = np.concatenate([online[-1:]] + [next(passes).steps for _ in range(20)])
+    assert np.all(np.diff(steps) <= 1e-10 * steps[:-1])
+    assert np.all(np.diff(online) < 0)
+
+
+@pytest.mark.parametrize("forgetting", [0.0, 1.0, 5.0])
+def test_older_steps_count_less_by_the_power_of_their_age(problem, forgetting):
+    newest = gather(*problem, L1(), n_jobs=None)
+    statistics = None
+    for step in range(1, 6):
+        statistics = with_newer(statistics, newest, step, forgetting)
+    expected = sum((step / 5) ** forgetting for step in range(1, 6))
+    assert_allclose(statistics.weight, expected * newest.weight)
+    assert_allclose(statistics.codes_codes, expected * newest.codes_codes)
 
 
 def test_the_random_order_belongs_to_the_values_and_not_to_the_places():
