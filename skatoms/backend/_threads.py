@@ -52,19 +52,21 @@ def run_chunks(task, n_items, chunk_size, n_jobs):
 
 
 _this_thread = threading.local()
+_pools_lock = threading.Lock()
 _pools = {}
 
 
 def _pool(n_threads):
     """The pool of so many threads; kept, since starting threads costs more than small tasks."""
-    if n_threads not in _pools:
-        _pools[n_threads] = ThreadPoolExecutor(
-            n_threads,
-            "skatoms",
-            initializer=setattr,
-            initargs=(_this_thread, "is_worker", True),
-        )
-    return _pools[n_threads]
+    with _pools_lock:
+        if n_threads not in _pools:
+            _pools[n_threads] = ThreadPoolExecutor(
+                n_threads,
+                "skatoms",
+                initializer=setattr,
+                initargs=(_this_thread, "is_worker", True),
+            )
+        return _pools[n_threads]
 
 
 class _BlasLimit:
@@ -115,8 +117,9 @@ def _controller():
 
 def _forget_other_threads():
     """A forked child has one thread only: what the parent's other threads held is void."""
-    global _blas_limit
+    global _blas_limit, _pools_lock
     _blas_limit = _BlasLimit()
+    _pools_lock = threading.Lock()
     _pools.clear()
 
 

@@ -1,8 +1,9 @@
-"""Alternating minimisation: codes, their statistics, atoms; the objective never rises.
+"""Alternating minimisation: codes, their statistics, atoms.
 
-A pass goes over the samples in batches. The codes of one batch are renewed, what they contribute
-to the statistics is exchanged, and the atoms move. So the first pass is online learning, and
-every step lowers one objective: that of all samples with the codes that they have at the time.
+A pass goes over the samples in batches: the codes of one batch are renewed, then the atoms move.
+In an exact pass, what the batch contributes to the statistics of all samples is exchanged, so that
+every step lowers one objective: that of all samples with the codes that they have at the time. In
+an online pass the atoms follow the statistics of a stream, which forgets.
 """
 
 from dataclasses import dataclass
@@ -56,7 +57,8 @@ class BasisProblem:
 class Iterate:
     """Where a pass over the samples has led to.
 
-    `steps` are the objectives after each half-step, codes and atoms in turn.
+    `steps` are the objectives after its half-steps, codes and atoms in turn; after an online pass,
+    which is not about one objective, there is only the one at its end.
     """
 
     atoms: np.ndarray
@@ -65,41 +67,26 @@ class Iterate:
 
     @property
     def objective(self):
-        """The objective at the end of the pass."""
+        """The objective of all samples with the codes that the pass has found."""
         return self.steps[-1]
 
 
 def learn(problem, samples, atoms, batch_size, forgetting, n_online):
     """Yield one Iterate after another, a pass over the samples each, for as long as asked for.
 
-    The first `n_online` passes forget what the atoms of earlier batches were learned from, as
-    online learning does; the following ones never raise the objective. Atoms that no sample uses
-    after a pass are put where samples are explained worst, which changes nothing until the next
-    codes may use them.
+    The first `n_online` passes are online, the others exact. Atoms that no sample uses after a pass
+    are put where samples are explained worst, which changes nothing until codes may use them.
     """
     batches = [Batch(samples, part, len(atoms)) for part in samples.batches(batch_size)]
+    stream = Stream(forgetting)
     statistics = reduce(add, (batch.contribution(problem) for batch in batches))
-    recent, n_steps = None, 0
     for n_passes in count():
-        steps, fresh = [], None
         with single_threaded_blas():
-            for batch in batches:
-                before = batch.contribution(problem)
-                batch.codes = problem.code(batch.X, atoms, batch.codes)
-                after = batch.contribution(problem)
-                # At the end of a pass the sums start anew: rounding errors do not pile up.
-                fresh = after if fresh is None else fresh + after
-                statistics = (
-                    fresh if batch is batches[-1] else statistics + (after - before)
-                )
-                steps.append(statistics.objective(atoms, problem.alpha))
-                if n_passes < n_online:
-                    n_steps += 1
-                    recent = with_newer(recent, after, n_steps, forgetting)
-                atoms = update_atoms(
-                    recent if n_passes < n_online else statistics, atoms
-                )
-                steps.append(statistics.objective(atoms, problem.alpha))
+            if n_passes < n_online:
+                iterate = online_pass(problem, batches, atoms, stream)
+            else:
+                iterate = exact_pass(problem, batches, atoms, statistics)
+            atoms, statistics = iterate.atoms, iterate.statistics
             if len(statistics.unused):
                 errors = [
                     problem.errors(batch.X, batch.codes, atoms) for batch in batches
@@ -111,14 +98,49 @@ def learn(problem, samples, atoms, batch_size, forgetting, n_online):
                     np.concatenate(errors),
                     problem.alpha,
                 )
-        yield Iterate(atoms, statistics, steps)
+        yield Iterate(atoms, statistics, iterate.steps)
 
 
-def with_newer(older, newest, n_steps, forgetting):
-    """The statistics of a stream after its step `n_steps`, in which it got the newest ones."""
-    if older is None:
+def exact_pass(problem, batches, atoms, statistics):
+    """Lower the objective of all samples, from the statistics of the codes that they have."""
+    steps, fresh = [], None
+    for batch in batches:
+        before = batch.contribution(problem)
+        after = batch.renew(problem, atoms)
+        # At the end of a pass the sums start anew: rounding errors do not pile up.
+        fresh = after if fresh is None else fresh + after
+        statistics = fresh if batch is batches[-1] else statistics + (after - before)
+        steps.append(statistics.objective(atoms, problem.alpha))
+        atoms = update_atoms(statistics, atoms)
+        steps.append(statistics.objective(atoms, problem.alpha))
+    return Iterate(atoms, statistics, steps)
+
+
+def online_pass(problem, batches, atoms, stream):
+    """Let the atoms follow the stream of batches."""
+    fresh = None
+    for batch in batches:
+        after = batch.renew(problem, atoms)
+        fresh = after if fresh is None else fresh + after
+        atoms = update_atoms(stream.advance(after), atoms)
+    return Iterate(atoms, fresh, [fresh.objective(atoms, problem.alpha)])
+
+
+@dataclass
+class Stream:
+    """Statistics of a stream: at step t all before is multiplied by (1 - 1 / t) ** forgetting."""
+
+    forgetting: float
+    statistics: Statistics | None = None
+    n_steps: int = 0
+
+    def advance(self, newest):
+        """Take in the newest statistics; return those of the stream."""
+        self.n_steps += 1
+        if self.statistics is not None:
+            newest += self.statistics.scaled((1 - 1 / self.n_steps) ** self.forgetting)
+        self.statistics = newest
         return newest
-    return older.scaled((1 - 1 / n_steps) ** forgetting) + newest
 
 
 class Batch:
@@ -138,3 +160,8 @@ class Batch:
     def contribution(self, problem):
         """What these samples, with their codes, contribute to the statistics."""
         return problem.gather(self.codes, self.X, self._samples.weights[self._part])
+
+    def renew(self, problem, atoms):
+        """Fit the codes to the atoms; return what the samples contribute now."""
+        self.codes = problem.code(self.X, atoms, self.codes)
+        return self.contribution(problem)

@@ -22,10 +22,9 @@ from sklearn.utils.validation import (
 
 from .._validation import FLOAT_DTYPES, check_fit_data, keep_features
 from ..coding import L1
-from ._alternation import BasisProblem, learn, with_newer
+from ._alternation import BasisProblem, Stream, learn
 from ._atoms import normalised, random_atoms, redrawn, update_atoms
 from ._samples import shuffled
-
 
 # Passes of a fit that learn online before the others refine: soon good, but not to the end.
 ONLINE_PASSES = 2
@@ -66,9 +65,10 @@ class VariationalBasisLearner(
         Atoms to start from: distinct samples drawn at random, or those given, which are scaled to
         unit norm.
 
-    batch_size : int, default=512
+    batch_size : int, default=None
         Distinct samples whose codes are renewed before the atoms move. Small batches make the most
-        of the first passes, large ones cost less a pass.
+        of the first passes, large ones cost less a pass. None is twice the number of atoms, but at
+        least 512.
 
     max_iter : int, default=100
         Passes over the samples in `fit`.
@@ -152,7 +152,7 @@ class VariationalBasisLearner(
         "alpha": [Interval(Real, 0, None, closed="left")],
         "positive": ["boolean"],
         "init": [StrOptions({"samples"}), "array-like"],
-        "batch_size": [Interval(Integral, 1, None, closed="left")],
+        "batch_size": [Interval(Integral, 1, None, closed="left"), None],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
         "tol": [Interval(Real, 0, None, closed="left")],
         "forgetting": [Interval(Real, 0, None, closed="left")],
@@ -168,7 +168,7 @@ class VariationalBasisLearner(
         *,
         positive=False,
         init="samples",
-        batch_size=512,
+        batch_size=None,
         max_iter=100,
         tol=1e-4,
         forgetting=5.0,
@@ -216,10 +216,11 @@ class VariationalBasisLearner(
         samples = _check_samples(X, sample_weight, rng)
         resume = self.warm_start and hasattr(self, "components_")
         atoms = self._atoms_before(X) if resume else self._first_atoms(samples, rng)
-        n_batches = len(samples.batches(self.batch_size))
+        batch_size = self.batch_size or max(512, 2 * len(atoms))
+        n_batches = len(samples.batches(batch_size))
         n_online = 0 if resume or n_batches == 1 else ONLINE_PASSES
         passes = learn(
-            self._problem(), samples, atoms, self.batch_size, self.forgetting, n_online
+            self._problem(), samples, atoms, batch_size, self.forgetting, n_online
         )
 
         metadata = None if sample_weight is None else {"sample_weight": sample_weight}
@@ -290,21 +291,17 @@ class VariationalBasisLearner(
         X, features = check_fit_data(self, X, reset=not fitted)
         samples = _check_samples(X, sample_weight, rng, may_be_zero=fitted)
         atoms = self._atoms_before(X) if fitted else self._first_atoms(samples, rng)
-        n_steps = self.n_steps_ + 1 if fitted else 1
+        before = (self._statistics, self.n_steps_) if fitted else ()
 
-        problem = self._problem()
+        problem, stream = self._problem(), Stream(self.forgetting, *before)
         X = X[samples.rows]
         codes = problem.code(X, atoms)
-        statistics = problem.gather(codes, X, samples.weights)
-        if fitted:
-            statistics = with_newer(
-                self._statistics, statistics, n_steps, self.forgetting
-            )
+        statistics = stream.advance(problem.gather(codes, X, samples.weights))
         atoms = update_atoms(statistics, atoms)
         if len(statistics.unused):
             errors = problem.errors(X, codes, atoms)
             atoms = redrawn(atoms, statistics.unused, samples, errors, self.alpha)
-        self._keep(features, atoms, statistics, n_steps)
+        self._keep(features, atoms, statistics, stream.n_steps)
         return self
 
     def fit_transform(self, X, y=None, sample_weight=None):

@@ -6,7 +6,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.optimize import minimize
 from scipy.sparse import csr_array, random_array
 
-from skatoms.basis._alternation import BasisProblem, learn, with_newer
+from skatoms.basis._alternation import BasisProblem, Stream, learn
 from skatoms.basis._atoms import normalised, random_atoms, update_atoms
 from skatoms.basis._samples import shuffled
 from skatoms.basis._statistics import gather
@@ -103,9 +103,9 @@ def test_no_half_step_raises_the_objective_after_the_online_passes(n_online):
 @pytest.mark.parametrize("forgetting", [0.0, 1.0, 5.0])
 def test_older_steps_count_less_by_the_power_of_their_age(problem, forgetting):
     newest = gather(*problem, L1(), n_jobs=None)
-    statistics = None
-    for step in range(1, 6):
-        statistics = with_newer(statistics, newest, step, forgetting)
+    stream = Stream(forgetting)
+    for _ in range(5):
+        statistics = stream.advance(newest)
     expected = sum((step / 5) ** forgetting for step in range(1, 6))
     assert_allclose(statistics.weight, expected * newest.weight)
     assert_allclose(statistics.codes_codes, expected * newest.codes_codes)
