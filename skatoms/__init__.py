@@ -1,6 +1,6 @@
 """Estimators that learn atoms: explicit, reusable pieces that explain each sample by a few."""
 
+from ._version import __version__
 from .basis import VariationalBasisLearner
 
-__version__ = "0.1.0.dev0"
-__all__ = ["VariationalBasisLearner"]
+__all__ = ["VariationalBasisLearner", "__version__"]

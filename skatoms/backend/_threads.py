@@ -37,9 +37,7 @@ def run_chunks(task, n_items, chunk_size, n_jobs):
     stopped = threading.Event()
 
     def run(start):
-        return (
-            None if stopped.is_set() else task(start, min(start + chunk_size, n_items))
-        )
+        return None if stopped.is_set() else task(start, min(start + chunk_size, n_items))
 
     with single_threaded_blas():
         if n_threads <= 1 or getattr(_this_thread, "is_worker", False):

@@ -48,9 +48,7 @@ class BasisProblem:
     def errors(self, X, codes, atoms):
         """The objective of each sample."""
         rest = X - codes @ atoms
-        return 0.5 * np.einsum(
-            "ij,ij->i", rest, rest
-        ) + self.alpha * self.penalty.value(codes)
+        return 0.5 * np.einsum("ij,ij->i", rest, rest) + self.alpha * self.penalty.value(codes)
 
 
 @dataclass(frozen=True)
@@ -88,9 +86,7 @@ def learn(problem, samples, atoms, batch_size, forgetting, n_online):
                 iterate = exact_pass(problem, batches, atoms, statistics)
             atoms, statistics = iterate.atoms, iterate.statistics
             if len(statistics.unused):
-                errors = [
-                    problem.errors(batch.X, batch.codes, atoms) for batch in batches
-                ]
+                errors = [problem.errors(batch.X, batch.codes, atoms) for batch in batches]
                 atoms = redrawn(
                     atoms,
                     statistics.unused,

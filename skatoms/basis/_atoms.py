@@ -57,9 +57,7 @@ def sweep_unit_atoms(codes_codes, codes_data, atoms):
     for j in range(n_atoms):
         use = codes_codes[j, j]
         if use > least:
-            subtract_rows(
-                codes_data[j], atoms, everyone, codes_codes[j], n_atoms, wanted
-            )
+            subtract_rows(codes_data[j], atoms, everyone, codes_codes[j], n_atoms, wanted)
             for f in range(n_features):
                 wanted[f] += use * atoms[j, f]
             length = np.sqrt(np.sum(wanted * wanted))

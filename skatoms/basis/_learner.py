@@ -219,9 +219,7 @@ class VariationalBasisLearner(
         batch_size = self.batch_size or max(512, 2 * len(atoms))
         n_batches = len(samples.batches(batch_size))
         n_online = 0 if resume or n_batches == 1 else ONLINE_PASSES
-        passes = learn(
-            self._problem(), samples, atoms, batch_size, self.forgetting, n_online
-        )
+        passes = learn(self._problem(), samples, atoms, batch_size, self.forgetting, n_online)
 
         metadata = None if sample_weight is None else {"sample_weight": sample_weight}
         # Samples are their own targets here, and monitors score only if there are targets.
@@ -240,9 +238,7 @@ class VariationalBasisLearner(
                 iterate = next(passes)
                 history.append(iterate.objective)
                 learned = {**features, "components_": iterate.atoms}
-                stop = task.call_on_fit_task_end(
-                    **data, reconstruction_attributes=learned
-                )
+                stop = task.call_on_fit_task_end(**data, reconstruction_attributes=learned)
                 if stop or _has_settled(history, self.tol):
                     break
             else:
@@ -259,7 +255,7 @@ class VariationalBasisLearner(
                 "well below the largest norm of a sample, "
                 f"{np.sqrt(np.einsum('ij,ij->i', X, X).max()):.3g}.",
                 UserWarning,
-                stacklevel=2,
+                stacklevel=3,
             )
         return self
 
@@ -407,9 +403,7 @@ class VariationalBasisLearner(
     def _first_atoms(self, samples, rng):
         X = samples.X
         if isinstance(self.init, str):
-            n_components = (
-                X.shape[1] if self.n_components is None else self.n_components
-            )
+            n_components = X.shape[1] if self.n_components is None else self.n_components
             return random_atoms(samples, n_components, rng)
         atoms = check_array(self.init, dtype=X.dtype, order="C", input_name="init")
         wanted = (self.n_components or len(atoms), X.shape[1])
@@ -419,9 +413,7 @@ class VariationalBasisLearner(
                 f"{wanted}."
             )
         if not atoms.any(axis=1).all():
-            raise ValueError(
-                "init has an atom of all zeros: each row needs a direction."
-            )
+            raise ValueError("init has an atom of all zeros: each row needs a direction.")
         return normalised(atoms)
 
     def _atoms_before(self, X):
@@ -447,9 +439,7 @@ class VariationalBasisLearner(
 
 
 def _check_samples(X, sample_weight, rng, may_be_zero=False):
-    weights = _check_sample_weight(
-        sample_weight, X, dtype=np.float64, ensure_non_negative=True
-    )
+    weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
     samples = shuffled(X, weights, rng)
     if not (may_be_zero or X[samples.rows].any()):
         raise ValueError(
@@ -469,5 +459,5 @@ def _warn_unsettled(history, tol):
             f"The objective still fell by {change:.1e} of itself in the last of {len(history)} "
             f"passes, tol={tol:.1e}: increase max_iter or tol.",
             ConvergenceWarning,
-            stacklevel=3,
+            stacklevel=4,
         )

@@ -1,6 +1,7 @@
 """The samples to learn from, in a random order that only their values and a seed decide."""
 
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
@@ -32,7 +33,7 @@ class Samples:
     def batches(self, size):
         """Slices of about equal length, of at most so many samples."""
         bounds = np.linspace(0, len(self), -(-len(self) // size) + 1).astype(int)
-        return [slice(*pair) for pair in zip(bounds[:-1], bounds[1:], strict=True)]
+        return [slice(*ends) for ends in pairwise(bounds)]
 
 
 def shuffled(X, weights, random_state):
@@ -53,9 +54,7 @@ def hash_rows(X, multipliers):
         key = multipliers[X.shape[1]]
         for f in range(X.shape[1]):
             value[0] = X[i, f]
-            bits = (
-                np.uint64(0) if value[0] == 0 else value.view(np.uint64)[0]
-            )  # 0.0 is -0.0
+            bits = np.uint64(0) if value[0] == 0 else value.view(np.uint64)[0]  # 0.0 is -0.0
             key = (key ^ bits) * (multipliers[f] | np.uint64(1))
             key ^= key >> np.uint64(29)
         keys[i] = key

@@ -68,9 +68,7 @@ class Statistics:
         atoms = atoms.astype(np.float64, copy=False)
         explained = 2 * np.vdot(atoms, self.codes_data)
         explained -= np.vdot(atoms, self.codes_codes @ atoms)
-        return (
-            0.5 * (self.data_energy - explained) + alpha * self.penalty
-        ) / self.weight
+        return (0.5 * (self.data_energy - explained) + alpha * self.penalty) / self.weight
 
 
 def gather(codes, X, weights, penalty, n_jobs):

@@ -113,9 +113,7 @@ def optimise(
             factored = True
         drift_before = drift
         if excess > tolerance:
-            grown = admit(
-                gram, support, size, alpha, positive, excess, tolerance, dependence
-            )
+            grown = admit(gram, support, size, alpha, positive, excess, tolerance, dependence)
             if grown == size and drift <= tolerance:
                 grown = swap(gram, support, size, alpha, positive, dependence)
                 if grown < 0:
@@ -131,9 +129,7 @@ def support_residual(support, size, alpha):
     """How far the support's own equations are from holding."""
     worst = alpha * 0
     for p in range(size):
-        worst = max(
-            worst, abs(support.left[support.atoms[p]] - alpha * support.signs[p])
-        )
+        worst = max(worst, abs(support.left[support.atoms[p]] - alpha * support.signs[p]))
     return worst
 
 

@@ -65,9 +65,7 @@ def homotopy_rows(
 
 
 @kernel
-def follow_path(
-    gram, target, support, rates, zeros, alpha, positive, max_iter, dependence
-):
+def follow_path(gram, target, support, rates, zeros, alpha, positive, max_iter, dependence):
     """Go down the path from code zero to weight alpha; return the size and the steps taken."""
     left = support.left
     left[:] = target
@@ -80,17 +78,13 @@ def follow_path(
         if weight <= alpha:
             return size, step
         if atom >= 0:
-            grown = enter(
-                gram, support, size, atom, 1 if left[atom] > 0 else -1, dependence
-            )
+            grown = enter(gram, support, size, atom, 1 if left[atom] > 0 else -1, dependence)
             if grown == size:
                 return size, step
             size = grown
         multiply(support.inverse, size, support.signs, support.trial)
         subtract_rows(zeros, gram, support.atoms, support.trial, size, rates)
-        length, atom = next_entry(
-            support, rates, weight, positive, left_last, weight - alpha
-        )
+        length, atom = next_entry(support, rates, weight, positive, left_last, weight - alpha)
         length, leaving = next_exit(support, size, length)
         for p in range(size):
             support.values[p] += length * support.trial[p]

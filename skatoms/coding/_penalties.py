@@ -101,15 +101,9 @@ def as_penalty(penalty, positive=False, n_nonzero=None):
     if penalty == "top_k":
         _refuse("positive", positive, penalty)
         if n_nonzero is None:
-            raise ValueError(
-                "penalty='top_k' needs n_nonzero, the number of non-zeros a row."
-            )
+            raise ValueError("penalty='top_k' needs n_nonzero, the number of non-zeros a row.")
         return TopK(n_nonzero)
-    if (
-        isinstance(penalty, str)
-        or not hasattr(penalty, "prox")
-        or isinstance(penalty, type)
-    ):
+    if isinstance(penalty, str) or not hasattr(penalty, "prox") or isinstance(penalty, type):
         raise ValueError(
             f"penalty must be 'l1', 'top_k' or a penalty object such as L1(), got {penalty!r}."
         )

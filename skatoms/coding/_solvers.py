@@ -88,9 +88,7 @@ def choose_solver(name, penalty):
     if name == "auto":
         return penalty.solvers[0]
     if name not in SOLVERS:
-        raise ValueError(
-            f"solver must be 'auto' or one of {sorted(SOLVERS)}, got {name!r}."
-        )
+        raise ValueError(f"solver must be 'auto' or one of {sorted(SOLVERS)}, got {name!r}.")
     if name not in penalty.solvers:
         raise ValueError(
             f"solver={name!r} can not solve {penalty!r}: use 'auto' or one of "
@@ -99,9 +97,7 @@ def choose_solver(name, penalty):
     return name
 
 
-def solve_rows(
-    problem, targets, n_rows, *, solver="auto", start=None, output="dense", n_jobs=None
-):
+def solve_rows(problem, targets, n_rows, *, solver="auto", start=None, output="dense", n_jobs=None):
     """Solve the problem for all rows, chunk by chunk in threads.
 
     Parameters
@@ -133,9 +129,7 @@ def solve_rows(
     def chunk(first, stop):
         rows, n = slice(first, stop), stop - first
         if not hasattr(scratch, "blocks"):
-            scratch.blocks = np.empty(
-                (2, min(CHUNK_ROWS, n_rows), n_atoms), problem.dtype
-            )
+            scratch.blocks = np.empty((2, min(CHUNK_ROWS, n_rows), n_atoms), problem.dtype)
         block = scratch.blocks[0, :n]
         codes = scratch.blocks[1, :n] if dense is None else dense[rows]
         if start is None:
@@ -148,21 +142,15 @@ def solve_rows(
         n_iter, residuals = solve(problem, block, codes)
         return n_iter, residuals, None if output == "dense" else pack_rows(codes)
 
-    n_iter, residuals, packed = zip(
-        *run_chunks(chunk, n_rows, CHUNK_ROWS, n_jobs), strict=True
-    )
+    n_iter, residuals, packed = zip(*run_chunks(chunk, n_rows, CHUNK_ROWS, n_jobs), strict=True)
     codes = dense if output == "dense" else stack_rows(packed, n_atoms, problem.dtype)
-    return codes, _report(
-        problem, name, np.concatenate(n_iter), np.concatenate(residuals)
-    )
+    return codes, _report(problem, name, np.concatenate(n_iter), np.concatenate(residuals))
 
 
 def _report(problem, solver, n_iter, residuals):
     # Written so that a residual that is not a number counts as unconverged.
     n_unconverged = int(np.count_nonzero(~(residuals <= problem.tolerance)))
-    report = CodingReport(
-        solver, int(n_iter.max()), float(residuals.max()), n_unconverged
-    )
+    report = CodingReport(solver, int(n_iter.max()), float(residuals.max()), n_unconverged)
     if n_unconverged:
         warnings.warn(
             f"{n_unconverged} of {len(residuals)} rows did not converge with solver={solver!r}: "

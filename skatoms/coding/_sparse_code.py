@@ -127,9 +127,7 @@ def sparse_code(
            [1.9, 0. , 0. ]])
     """
     X = check_array(X, dtype=FLOAT_DTYPES, order="C", input_name="X")
-    components = check_array(
-        components, dtype=X.dtype, order="C", input_name="components"
-    )
+    components = check_array(components, dtype=X.dtype, order="C", input_name="components")
     if components.shape[1] != X.shape[1]:
         raise ValueError(
             f"components has {components.shape[1]} features and X has {X.shape[1]}: each atom, a "
@@ -196,9 +194,7 @@ def encode(
 
 def _check_number(name, value, kind, least):
     if not isinstance(value, kind) or isinstance(value, bool):
-        raise TypeError(
-            f"{name} must be a number of type {kind.__name__}, got {value!r}."
-        )
+        raise TypeError(f"{name} must be a number of type {kind.__name__}, got {value!r}.")
     if not least <= value < np.inf:
         raise ValueError(f"{name} must be finite and at least {least}, got {value!r}.")
 

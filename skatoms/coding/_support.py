@@ -13,9 +13,7 @@ from ..backend import kernel
 
 # The first `size` entries of atoms, values, signs, cross, trial, work and inverse belong to the
 # support; inside and left (the correlations with what the code leaves) have an entry per atom.
-Support = namedtuple(
-    "Support", "atoms values signs cross trial work inverse inside left"
-)
+Support = namedtuple("Support", "atoms values signs cross trial work inverse inside left")
 
 
 @kernel

@@ -148,4 +148,5 @@ def test_batches_are_about_equal_and_cover_all_samples(size):
         np.concatenate([np.arange(10)[part] for part in batches]), np.arange(10)
     )
     lengths = [part.stop - part.start for part in batches]
-    assert max(lengths) <= size and max(lengths) - min(lengths) <= 1
+    assert max(lengths) <= size
+    assert max(lengths) - min(lengths) <= 1

@@ -1,0 +1,5 @@
+"""Pictures of what was learned."""
+
+from ._atoms import AtomsDisplay
+
+__all__ = ["AtomsDisplay"]

@@ -1,0 +1,65 @@
+"""The command line."""
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+import skatoms
+from skatoms.__main__ import main
+
+pytest.importorskip("rich")
+pytest.importorskip("matplotlib")
+
+
+def test_versions_say_what_a_bug_report_needs(capsys):
+    assert main(["versions"]) == 0
+    text = capsys.readouterr().out
+    for line in (
+        f"skatoms {skatoms.__version__}",
+        f"numpy {np.__version__}",
+        "scikit-learn 1",
+        "blas: ",
+    ):
+        assert line in text
+
+
+def test_the_module_runs():
+    done = subprocess.run([sys.executable, "-m", "skatoms", "demo", "--list"], capture_output=True)
+    assert done.returncode == 0
+    assert b"denoising: Denoise half of" in done.stdout
+
+
+def test_an_unknown_demo_is_refused_with_the_names_of_those_there_are(capsys):
+    assert main(["demo", "nonsense"]) == 2
+    assert "denoising" in capsys.readouterr().out
+
+
+def test_a_demo_gets_a_console_and_a_folder_which_is_made(monkeypatch, tmp_path):
+    import skatoms.demo
+
+    def tiny(console, folder):
+        (folder / "picture").write_text("drawn")
+
+    monkeypatch.setitem(skatoms.demo.DEMOS, "tiny", tiny)
+    assert main(["demo", "tiny", "--output", str(tmp_path / "new")]) == 0
+    assert (tmp_path / "new" / "picture").read_text() == "drawn"
+
+
+def test_without_the_extra_the_demo_says_what_to_install(monkeypatch, capsys):
+    monkeypatch.delitem(sys.modules, "skatoms.demo", raising=False)
+    monkeypatch.setitem(sys.modules, "rich", None)
+    monkeypatch.setitem(sys.modules, "rich.console", None)
+    assert main(["demo"]) == 1
+    assert 'pip install "skatoms[demo]"' in capsys.readouterr().err
+
+
+@pytest.mark.slow
+def test_denoising_improves_the_picture_and_draws_it(tmp_path, capsys):
+    assert main(["demo", "denoising", "--output", str(tmp_path)]) == 0
+    rows = [line.split("│") for line in capsys.readouterr().out.splitlines() if "│" in line]
+    psnr = {row[1].strip(): float(row[2]) for row in rows}
+    assert psnr["skatoms"] > psnr["noisy"] + 3.5
+    assert psnr["skatoms"] > psnr["scikit-learn"] - 0.1
+    assert (tmp_path / "skatoms-denoising.png").stat().st_size > 10_000
