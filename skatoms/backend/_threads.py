@@ -51,7 +51,7 @@ def run_chunks(task, n_items, chunk_size, n_jobs):
 
 _this_thread = threading.local()
 _pools_lock = threading.Lock()
-_pools = {}
+_pools: dict[int, ThreadPoolExecutor] = {}
 
 
 def _pool(n_threads):

@@ -18,19 +18,7 @@ MAX_ENTRIES = 8
 
 
 @kernel
-def active_set_rows(
-    gram,
-    targets,
-    codes,
-    alpha,
-    positive,
-    max_iter,
-    tol,
-    capacity,
-    dependence,
-    n_iter,
-    residuals,
-):
+def active_set_rows(gram, targets, codes, rules, capacity, n_iter, residuals):
     """Solve every row, starting from the codes given, which are overwritten.
 
     gram : (n_atoms, n_atoms); targets, codes : (n_rows, n_atoms); n_iter, residuals : (n_rows,),
@@ -38,21 +26,8 @@ def active_set_rows(
     """
     support = empty_support(capacity, gram)
     for i in range(codes.shape[0]):
-        scale = largest(targets[i], False)
-        size = adopt(support, codes[i], positive)
-        size, n_iter[i], residual = optimise(
-            gram,
-            targets[i],
-            support,
-            size,
-            False,
-            alpha,
-            positive,
-            max_iter,
-            tol * scale,
-            dependence,
-        )
-        residuals[i] = residual / scale if scale > 0 else residual
+        size = adopt(support, codes[i], rules)
+        size, n_iter[i], residuals[i] = optimise(gram, targets[i], support, size, False, rules)
         write_code(support, size, codes[i])
 
 
@@ -66,11 +41,11 @@ def largest(values, positive):
 
 
 @kernel
-def adopt(support, code, positive):
+def adopt(support, code, rules):
     """Take the non-zeros of a code as the support, without their inverse; return the size."""
     size = 0
     for k in range(code.shape[0]):
-        if code[k] > 0 or (code[k] < 0 and not positive):
+        if code[k] > 0 or (code[k] < 0 and not rules.positive):
             if size == support.atoms.shape[0]:
                 break
             support.atoms[size] = k
@@ -82,46 +57,47 @@ def adopt(support, code, positive):
 
 
 @kernel
-def optimise(
-    gram,
-    target,
-    support,
-    size,
-    factored,
-    alpha,
-    positive,
-    max_iter,
-    tolerance,
-    dependence,
-):
-    """Rounds from the support given until optimal; return size, rounds and KKT residual.
+def optimise(gram, target, support, size, factored, rules):
+    """Rounds from the support given until optimal; return size, rounds and relative residual.
 
     factored : whether the support's inverse is there; it is made when it is first needed, so that
     a start that is optimal costs one check.
     """
-    residual = tolerance
+    largest_target = largest(target, False)
     drift_before = np.inf
-    for done in range(max_iter):
+    residual = largest_target
+    for done in range(rules.max_iter):
         subtract_rows(target, gram, support.atoms, support.values, size, support.left)
-        drift = support_residual(support, size, alpha)
-        excess = outside_residual(support, alpha, positive)
-        residual = max(drift, excess)
-        if residual <= tolerance:
+        drift = support_residual(support, size, rules.alpha)
+        excess = outside_residual(support, rules)
+        scale = max(largest_target, rules.rounding * norm1(support.values, size))
+        residual = max(drift, excess) / scale if scale > 0 else largest_target
+        if residual <= rules.tol:
             return size, done + 1, residual
+        tolerance = rules.tol * scale
         if not factored or not (drift <= tolerance or drift < drift_before / 2):
-            size = factorise(gram, support, size, dependence)
+            size = factorise(gram, support, size, rules)
             factored = True
         drift_before = drift
         if excess > tolerance:
-            grown = admit(gram, support, size, alpha, positive, excess, tolerance, dependence)
+            grown = admit(gram, support, size, excess, tolerance, rules)
             if grown == size and drift <= tolerance:
-                grown = swap(gram, support, size, alpha, positive, dependence)
+                grown = swap(gram, support, size, rules)
                 if grown < 0:
                     return size, done + 1, residual
             size = grown
             drift_before = np.inf
-        size = descend(support, size, alpha)
-    return size, max_iter, residual
+        size = descend(support, size, rules.alpha)
+    return size, rules.max_iter, residual
+
+
+@kernel
+def norm1(values, size):
+    """Sum of the first absolute values."""
+    total = values.dtype.type(0)
+    for p in range(size):
+        total += abs(values[p])
+    return total
 
 
 @kernel
@@ -134,23 +110,23 @@ def support_residual(support, size, alpha):
 
 
 @kernel
-def outside_residual(support, alpha, positive):
+def outside_residual(support, rules):
     """By how much the atoms outside the support violate optimality at the most."""
-    worst = alpha * 0
+    worst = rules.alpha * 0
     for k in range(support.left.shape[0]):
-        excess = (support.left[k] if positive else abs(support.left[k])) - alpha
-        worst = max(worst, -alpha if support.inside[k] else excess)
+        excess = (support.left[k] if rules.positive else abs(support.left[k])) - rules.alpha
+        worst = max(worst, -rules.alpha if support.inside[k] else excess)
     return worst
 
 
 @kernel
-def factorise(gram, support, size, dependence):
+def factorise(gram, support, size, rules):
     """Build the inverse of the support anew; atoms that depend on others drop out of it."""
     wanted = size
     size = 0
     for p in range(wanted):
         atom, value, sign = support.atoms[p], support.values[p], support.signs[p]
-        grown = enter(gram, support, size, atom, sign, dependence)
+        grown = enter(gram, support, size, atom, sign, rules)
         if grown > size:
             support.values[size] = value
         else:
@@ -160,14 +136,14 @@ def factorise(gram, support, size, dependence):
 
 
 @kernel
-def admit(gram, support, size, alpha, positive, worst, tolerance, dependence):
+def admit(gram, support, size, worst, tolerance, rules):
     """Let the worst violators enter; return the size."""
     bar = max(tolerance, ENTRY_FRACTION * worst)
     entries = 0
     for k in range(support.left.shape[0]):
         left = support.left[k]
-        if (left if positive else abs(left)) - alpha >= bar and not support.inside[k]:
-            size = enter(gram, support, size, k, 1 if left > 0 else -1, dependence)
+        if (left if rules.positive else abs(left)) - rules.alpha >= bar and not support.inside[k]:
+            size = enter(gram, support, size, k, 1 if left > 0 else -1, rules)
             entries += 1
             if entries == MAX_ENTRIES:
                 break
@@ -175,15 +151,15 @@ def admit(gram, support, size, alpha, positive, worst, tolerance, dependence):
 
 
 @kernel
-def swap(gram, support, size, alpha, positive, dependence):
+def swap(gram, support, size, rules):
     """Let the worst violator, which depends on the support, enter for one of its atoms.
 
     Moving along the dependence leaves the fit as it is while the l1 norm falls, until a code
     reaches zero: its atom leaves. Returns the size, or -1 if there is no such move.
     """
-    atom, worst = -1, alpha
+    atom, worst = -1, rules.alpha
     for k in range(support.left.shape[0]):
-        left = support.left[k] if positive else abs(support.left[k])
+        left = support.left[k] if rules.positive else abs(support.left[k])
         if left > worst and not support.inside[k]:
             atom, worst = k, left
     sign = 1 if support.left[atom] > 0 else -1
@@ -200,7 +176,7 @@ def swap(gram, support, size, alpha, positive, dependence):
     for p in range(size):
         support.values[p] -= step * sign * support.trial[p]
     size = leave(support, size, first)
-    grown = enter(gram, support, size, atom, sign, dependence)
+    grown = enter(gram, support, size, atom, sign, rules)
     if grown > size:
         support.values[size] = step * sign
     return grown

@@ -12,19 +12,7 @@ from ._support import empty_support, enter, leave, multiply, write_code
 
 
 @kernel
-def homotopy_rows(
-    gram,
-    targets,
-    codes,
-    alpha,
-    positive,
-    max_iter,
-    tol,
-    capacity,
-    dependence,
-    n_iter,
-    residuals,
-):
+def homotopy_rows(gram, targets, codes, rules, capacity, n_iter, residuals):
     """Solve every row from zero; what `codes` held is overwritten.
 
     gram : (n_atoms, n_atoms); targets, codes : (n_rows, n_atoms); n_iter, residuals : (n_rows,),
@@ -35,56 +23,35 @@ def homotopy_rows(
     rates = np.empty(gram.shape[0], gram.dtype)
     zeros = np.zeros(gram.shape[0], gram.dtype)
     for i in range(codes.shape[0]):
-        scale = largest(targets[i], False)
-        size, steps = follow_path(
-            gram,
-            targets[i],
-            support,
-            rates,
-            zeros,
-            alpha,
-            positive,
-            max_iter,
-            dependence,
-        )
-        size, rounds, residual = optimise(
-            gram,
-            targets[i],
-            support,
-            size,
-            True,
-            alpha,
-            positive,
-            max_iter,
-            tol * scale,
-            dependence,
-        )
+        size, steps = follow_path(gram, targets[i], support, rates, zeros, rules)
+        size, rounds, residuals[i] = optimise(gram, targets[i], support, size, True, rules)
         n_iter[i] = steps + rounds
-        residuals[i] = residual / scale if scale > 0 else residual
         write_code(support, size, codes[i])
 
 
 @kernel
-def follow_path(gram, target, support, rates, zeros, alpha, positive, max_iter, dependence):
+def follow_path(gram, target, support, rates, zeros, rules):
     """Go down the path from code zero to weight alpha; return the size and the steps taken."""
     left = support.left
     left[:] = target
-    weight = largest(left, positive)
+    weight = largest(left, rules.positive)
     size, left_last, atom = 0, -1, -1
     for k in range(left.shape[0]):
-        if (left[k] if positive else abs(left[k])) == weight:
+        if (left[k] if rules.positive else abs(left[k])) == weight:
             atom = k
-    for step in range(max_iter):
-        if weight <= alpha:
+    for step in range(rules.max_iter):
+        if weight <= rules.alpha:
             return size, step
         if atom >= 0:
-            grown = enter(gram, support, size, atom, 1 if left[atom] > 0 else -1, dependence)
+            grown = enter(gram, support, size, atom, 1 if left[atom] > 0 else -1, rules)
             if grown == size:
                 return size, step
             size = grown
         multiply(support.inverse, size, support.signs, support.trial)
         subtract_rows(zeros, gram, support.atoms, support.trial, size, rates)
-        length, atom = next_entry(support, rates, weight, positive, left_last, weight - alpha)
+        length, atom = next_entry(
+            support, rates, weight, rules.positive, left_last, weight - rules.alpha
+        )
         length, leaving = next_exit(support, size, length)
         for p in range(size):
             support.values[p] += length * support.trial[p]
@@ -97,7 +64,7 @@ def follow_path(gram, target, support, rates, zeros, alpha, positive, max_iter, 
             size = leave(support, size, leaving)
         elif atom < 0:
             return size, step + 1
-    return size, max_iter
+    return size, rules.max_iter
 
 
 @kernel

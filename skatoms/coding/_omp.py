@@ -1,12 +1,12 @@
 """Orthogonal matching pursuit, row by row: a given number of atoms, greedily chosen."""
 
 from ..backend import kernel, subtract_rows
-from ._active_set import largest
+from ._active_set import largest, norm1
 from ._support import empty_support, enter, multiply, write_code
 
 
 @kernel
-def omp_rows(gram, targets, codes, n_nonzero, tol, dependence, n_iter, residuals):
+def omp_rows(gram, targets, codes, rules, n_nonzero, n_iter, residuals):
     """Add the atom that lowers the error of the residual most, then fit all; n_nonzero times.
 
     gram : (n_atoms, n_atoms); targets, codes : (n_rows, n_atoms); codes, n_iter, residuals
@@ -19,14 +19,15 @@ def omp_rows(gram, targets, codes, n_nonzero, tol, dependence, n_iter, residuals
         size, residual = 0, scale * 0
         support.left[:] = targets[i]
         for _ in range(n_nonzero):
-            atom = best_atom(gram, support.left, support.inside, tol * scale)
+            atom = best_atom(gram, support.left, support.inside, rules.tol * scale)
             if atom < 0:
                 break
-            grown = enter(gram, support, size, atom, 1, dependence)
+            grown = enter(gram, support, size, atom, 1, rules)
             if grown == size:
                 break
             size = grown
             residual = fit_support(gram, targets[i], support, size)
+        scale = max(scale, rules.rounding * norm1(support.values, size))
         n_iter[i] = size
         residuals[i] = residual / scale if scale > 0 else 0
         write_code(support, size, codes[i])

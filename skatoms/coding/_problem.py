@@ -1,5 +1,6 @@
 """What is solved for every row, and how well it was solved."""
 
+from collections import namedtuple
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -24,7 +25,8 @@ class CodingProblem:
     max_iter : int
         Rounds, path steps or iterations that a row may take.
     tol : float
-        A row is solved when its KKT residual is at most this part of its largest |b|.
+        A row is solved when its KKT residual is at most this part of its scale: its largest |b|,
+        or what rounding errors make of it.
     """
 
     gram: np.ndarray
@@ -45,9 +47,22 @@ class CodingProblem:
         return max(self.tol, 50 * float(np.finfo(self.dtype).eps))
 
     @property
-    def dependence(self):
-        """Squared relative distance from a span below which an atom counts as lying in it."""
-        return self.dtype.type(np.finfo(self.dtype).eps ** 0.7)
+    def rules(self):
+        """What the kernels need to know beside arrays, in the problem's precision."""
+        number, eps = self.dtype.type, np.finfo(self.dtype).eps
+        return Rules(
+            alpha=number(self.alpha),
+            positive=bool(getattr(self.penalty, "positive", False)),
+            max_iter=self.max_iter,
+            tol=number(self.tolerance),
+            rounding=number(8 * eps * self.gram.diagonal().max() / self.tolerance),
+            dependence=number(eps**0.7),
+        )
+
+    def scales(self, targets, codes):
+        """What the residual of each row is compared with; see `Rules`."""
+        rounding = self.rules.rounding * np.abs(codes).sum(axis=1)
+        return np.maximum(np.abs(targets).max(axis=1), rounding)
 
     @cached_property
     def curvature(self):
@@ -55,6 +70,14 @@ class CodingProblem:
         last = len(self.gram) - 1
         largest = eigvalsh(self.gram, subset_by_index=[last, last])[0]
         return max(float(largest), np.finfo(self.dtype).tiny) * (1 + 1e-5)
+
+
+# alpha, positive, max_iter : as in the problem.
+# tol : residual, relative to the scale of a row, at which it is solved.
+# rounding : times |a|_1 this is a row's scale, where that is more than its largest |b|: the sum
+#     Ga then has terms so large that their rounding errors are all that is left.
+# dependence : squared relative distance from a span below which an atom counts as lying in it.
+Rules = namedtuple("Rules", "alpha positive max_iter tol rounding dependence")
 
 
 @dataclass(frozen=True)

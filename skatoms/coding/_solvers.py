@@ -20,66 +20,30 @@ from ._rows import pack_rows, stack_rows, unpack_rows
 CHUNK_ROWS = 128
 
 
-def _path_solver(kernel_rows):
+def _by_rows(rows_kernel, capacity):
+    """A solver from a kernel over rows; capacity(problem) bounds the support of a code."""
+
     def solve(problem, targets, codes):
         n_iter = np.empty(len(codes), np.int64)
         residuals = np.empty(len(codes), problem.dtype)
-        kernel_rows(
-            problem.gram,
-            targets,
-            codes,
-            problem.dtype.type(problem.alpha),
-            problem.penalty.positive,
-            problem.max_iter,
-            problem.dtype.type(problem.tolerance),
-            min(len(problem.gram), problem.rank),
-            problem.dependence,
-            n_iter,
-            residuals,
-        )
+        room = capacity(problem)
+        rows_kernel(problem.gram, targets, codes, problem.rules, room, n_iter, residuals)
         return n_iter, residuals
 
     return solve
 
 
-def _fista(problem, targets, codes):
-    scales = np.abs(targets).max(axis=1)
-    n_iter, residuals = fista_rows(
-        problem.gram,
-        targets,
-        codes,
-        problem.dtype.type(problem.alpha),
-        problem.penalty,
-        problem.curvature,
-        problem.max_iter,
-        problem.dtype.type(problem.tolerance) * scales,
-    )
-    return n_iter, residuals / np.where(scales > 0, scales, 1)
-
-
-def _omp(problem, targets, codes):
-    n_iter = np.empty(len(codes), np.int64)
-    residuals = np.empty(len(codes), problem.dtype)
-    omp_rows(
-        problem.gram,
-        targets,
-        codes,
-        problem.penalty.n_nonzero,
-        problem.dtype.type(problem.tolerance),
-        problem.dependence,
-        n_iter,
-        residuals,
-    )
-    return n_iter, residuals
+def _rank(problem):
+    return min(len(problem.gram), problem.rank)
 
 
 # name -> function of (problem, targets, codes) that starts from `codes`, writes the solution into
 # it and returns n_iter and the relative KKT residual of each row.
 SOLVERS = {
-    "active-set": _path_solver(active_set_rows),
-    "homotopy": _path_solver(homotopy_rows),
-    "fista": _fista,
-    "omp": _omp,
+    "active-set": _by_rows(active_set_rows, _rank),
+    "homotopy": _by_rows(homotopy_rows, _rank),
+    "fista": fista_rows,
+    "omp": _by_rows(omp_rows, lambda problem: problem.penalty.n_nonzero),
 }
 
 

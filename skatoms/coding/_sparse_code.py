@@ -74,7 +74,9 @@ def sparse_code(
     tol : float, default=1e-6
         A row is solved when its KKT residual, the largest distance of an atom's correlation with
         the residual from where it has to be, is at most `tol` times the row's largest
-        ``|components @ x|``. Never taken below 50 times the precision of the dtype.
+        ``|components @ x|``. What rounding errors hide is forgiven: `tol` is never taken below 50
+        times the precision of the dtype, nor the residual below 8 times the precision times
+        ``|a|_1`` times the largest squared norm of an atom.
 
     n_jobs : int, default=None
         Threads. None is 1 unless in a :obj:`joblib.parallel_config` context, -1 is all cores.

@@ -46,11 +46,11 @@ def multiply(inverse, size, vector, out):
 
 
 @kernel
-def enter(gram, support, size, atom, sign, dependence):
+def enter(gram, support, size, atom, sign, rules):
     """Let an atom enter with value 0 if it is independent and there is room; return the size.
 
     It is independent if its squared distance to the span of the support's atoms is above
-    `dependence` times its squared norm. support.work becomes its coordinates in that span.
+    rules.dependence times its squared norm. support.work becomes its coordinates in that span.
     Cost: 2 * size ** 2.
     """
     row, cross, inverse, span = gram[atom], support.cross, support.inverse, support.work
@@ -60,7 +60,7 @@ def enter(gram, support, size, atom, sign, dependence):
     distance = row[atom]
     for p in range(size):
         distance -= cross[p] * span[p]
-    if size == support.atoms.shape[0] or not distance > dependence * row[atom]:
+    if size == support.atoms.shape[0] or not distance > rules.dependence * row[atom]:
         return size
     scale = 1 / distance
     for p in range(size):
