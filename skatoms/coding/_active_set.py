@@ -24,8 +24,11 @@ def active_set_rows(gram, targets, codes, rules, capacity, n_iter, residuals):
     gram : (n_atoms, n_atoms); targets, codes : (n_rows, n_atoms); n_iter, residuals : (n_rows,),
     written. Cost of a row: rounds * n_atoms * support + entries * support ** 2.
     """
-    support = empty_support(capacity, gram)
+    support = empty_support(capacity, gram.shape[0])
     for i in range(codes.shape[0]):
+        if largest(targets[i], rules.positive) <= rules.alpha:
+            codes[i], n_iter[i], residuals[i] = 0, 0, 0
+            continue
         size = adopt(support, codes[i], rules)
         size, n_iter[i], residuals[i] = optimise(gram, targets[i], support, size, False, rules)
         write_code(support, size, codes[i])
@@ -34,9 +37,9 @@ def active_set_rows(gram, targets, codes, rules, capacity, n_iter, residuals):
 @kernel
 def largest(values, positive):
     """The largest value, or the largest absolute value."""
-    worst = values.dtype.type(0)
+    worst = 0.0
     for k in range(values.shape[0]):
-        worst = max(worst, values[k] if positive else abs(values[k]))
+        worst = max(worst, np.float64(values[k] if positive else abs(values[k])))
     return worst
 
 
@@ -64,14 +67,14 @@ def optimise(gram, target, support, size, factored, rules):
     a start that is optimal costs one check.
     """
     largest_target = largest(target, False)
-    drift_before = np.inf
+    drift_before, stuck = np.inf, False
     residual = largest_target
     for done in range(rules.max_iter):
         subtract_rows(target, gram, support.atoms, support.values, size, support.left)
         drift = support_residual(support, size, rules.alpha)
         excess = outside_residual(support, rules)
         scale = max(largest_target, rules.rounding * norm1(support.values, size))
-        residual = max(drift, excess) / scale if scale > 0 else largest_target
+        residual = max(drift, excess) / scale
         if residual <= rules.tol:
             return size, done + 1, residual
         tolerance = rules.tol * scale
@@ -83,10 +86,13 @@ def optimise(gram, target, support, size, factored, rules):
             grown = admit(gram, support, size, excess, tolerance, rules)
             if grown == size and drift <= tolerance:
                 grown = swap(gram, support, size, rules)
-                if grown < 0:
-                    return size, done + 1, residual
-            size = grown
-            drift_before = np.inf
+            if grown < 0 and stuck:
+                return size, done + 1, residual
+            # Where nothing can enter, the support may still be solved more closely, but once only.
+            stuck = grown < 0
+            if not stuck:
+                drift_before = np.inf if grown != size else drift_before
+                size = grown
         size = descend(support, size, rules.alpha)
     return size, rules.max_iter, residual
 
@@ -94,7 +100,7 @@ def optimise(gram, target, support, size, factored, rules):
 @kernel
 def norm1(values, size):
     """Sum of the first absolute values."""
-    total = values.dtype.type(0)
+    total = 0.0
     for p in range(size):
         total += abs(values[p])
     return total
@@ -103,7 +109,7 @@ def norm1(values, size):
 @kernel
 def support_residual(support, size, alpha):
     """How far the support's own equations are from holding."""
-    worst = alpha * 0
+    worst = 0.0
     for p in range(size):
         worst = max(worst, abs(support.left[support.atoms[p]] - alpha * support.signs[p]))
     return worst
@@ -112,7 +118,7 @@ def support_residual(support, size, alpha):
 @kernel
 def outside_residual(support, rules):
     """By how much the atoms outside the support violate optimality at the most."""
-    worst = rules.alpha * 0
+    worst = 0.0
     for k in range(support.left.shape[0]):
         excess = (support.left[k] if rules.positive else abs(support.left[k])) - rules.alpha
         worst = max(worst, -rules.alpha if support.inside[k] else excess)

@@ -19,10 +19,13 @@ def homotopy_rows(gram, targets, codes, rules, capacity, n_iter, residuals):
     written. Cost of a row: steps * n_atoms * support. Where the path meets atoms that depend on
     each other, or rounding errors have grown, active-set rounds finish the row.
     """
-    support = empty_support(capacity, gram)
-    rates = np.empty(gram.shape[0], gram.dtype)
-    zeros = np.zeros(gram.shape[0], gram.dtype)
+    support = empty_support(capacity, gram.shape[0])
+    rates = np.empty(gram.shape[0])
+    zeros = np.zeros(gram.shape[0])
     for i in range(codes.shape[0]):
+        if largest(targets[i], rules.positive) <= rules.alpha:
+            codes[i], n_iter[i], residuals[i] = 0, 0, 0
+            continue
         size, steps = follow_path(gram, targets[i], support, rates, zeros, rules)
         size, rounds, residuals[i] = optimise(gram, targets[i], support, size, True, rules)
         n_iter[i] = steps + rounds
@@ -75,10 +78,12 @@ def next_entry(support, rates, weight, positive, left_last, length):
         if support.inside[k] or k == left_last:
             continue
         left, rate = support.left[k], rates[k]
-        if (weight - left) < length * (1 + rate):
-            length, atom = max(weight - left, 0) / (1 + rate), k
-        if not positive and (weight + left) < length * (1 - rate):
-            length, atom = max(weight + left, 0) / (1 - rate), k
+        # How fast the falling weight comes nearer to the correlation from above, from below.
+        above, below = 1 + rate, 1 - rate
+        if above > 0 and weight - left < length * above:
+            length, atom = max(weight - left, 0.0) / above, k
+        if not positive and below > 0 and weight + left < length * below:
+            length, atom = max(weight + left, 0.0) / below, k
     return length, atom
 
 

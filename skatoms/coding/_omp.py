@@ -13,10 +13,10 @@ def omp_rows(gram, targets, codes, rules, n_nonzero, n_iter, residuals):
     written. A row ends early where nothing is left that an atom could explain.
     Cost of a row: n_nonzero * n_atoms * n_nonzero / 2.
     """
-    support = empty_support(n_nonzero, gram)
+    support = empty_support(n_nonzero, gram.shape[0])
     for i in range(codes.shape[0]):
         scale = largest(targets[i], False)
-        size, residual = 0, scale * 0
+        size, residual = 0, 0.0
         support.left[:] = targets[i]
         for _ in range(n_nonzero):
             atom = best_atom(gram, support.left, support.inside, rules.tol * scale)
@@ -47,7 +47,7 @@ def best_atom(gram, left, inside, tolerance):
 @kernel
 def fit_support(gram, target, support, size):
     """Least squares on the support, one step of refinement; returns the largest gradient."""
-    worst = target[0] * 0
+    worst = 0.0
     subtract_rows(target, gram, support.atoms, support.values, size, support.left)
     for p in range(size):
         support.cross[p] = support.left[support.atoms[p]]

@@ -48,15 +48,15 @@ class CodingProblem:
 
     @property
     def rules(self):
-        """What the kernels need to know beside arrays, in the problem's precision."""
-        number, eps = self.dtype.type, np.finfo(self.dtype).eps
+        """What the kernels need to know beside arrays."""
+        eps = float(np.finfo(self.dtype).eps)
         return Rules(
-            alpha=number(self.alpha),
+            alpha=float(self.alpha),
             positive=bool(getattr(self.penalty, "positive", False)),
-            max_iter=self.max_iter,
-            tol=number(self.tolerance),
-            rounding=number(8 * eps * self.gram.diagonal().max() / self.tolerance),
-            dependence=number(eps**0.7),
+            max_iter=int(self.max_iter),
+            tol=self.tolerance,
+            rounding=8 * eps * float(self.gram.diagonal().max()) / self.tolerance,
+            dependence=eps**0.7,
         )
 
     def scales(self, targets, codes):

@@ -13,23 +13,24 @@ from ..backend import kernel
 
 # The first `size` entries of atoms, values, signs, cross, trial, work and inverse belong to the
 # support; inside and left (the correlations with what the code leaves) have an entry per atom.
+# All are float64, whatever the precision of the problem: an inverse in float32 would be lost on
+# atoms that resemble each other, and the time goes into reading the Gram matrix anyway.
 Support = namedtuple("Support", "atoms values signs cross trial work inverse inside left")
 
 
 @kernel
-def empty_support(capacity, gram):
-    """Memory for a support of at most `capacity` of the atoms, in the precision of `gram`."""
-    dtype = gram.dtype
+def empty_support(capacity, n_atoms):
+    """Memory for a support of at most `capacity` of the atoms."""
     return Support(
         np.empty(capacity, np.int64),
-        np.empty(capacity, dtype),
-        np.empty(capacity, dtype),
-        np.empty(capacity, dtype),
-        np.empty(capacity, dtype),
-        np.empty(capacity, dtype),
-        np.empty((capacity, capacity), dtype),
-        np.zeros(gram.shape[0], np.bool_),
-        np.empty(gram.shape[0], dtype),
+        np.empty(capacity),
+        np.empty(capacity),
+        np.empty(capacity),
+        np.empty(capacity),
+        np.empty(capacity),
+        np.empty((capacity, capacity)),
+        np.zeros(n_atoms, np.bool_),
+        np.empty(n_atoms),
     )
 
 
@@ -57,10 +58,11 @@ def enter(gram, support, size, atom, sign, rules):
     for p in range(size):
         cross[p] = row[support.atoms[p]]
     multiply(inverse, size, cross, span)
-    distance = row[atom]
+    square = np.float64(row[atom])
+    distance = square
     for p in range(size):
         distance -= cross[p] * span[p]
-    if size == support.atoms.shape[0] or not distance > rules.dependence * row[atom]:
+    if size == support.atoms.shape[0] or not distance > rules.dependence * square:
         return size
     scale = 1 / distance
     for p in range(size):
