@@ -13,21 +13,23 @@ PRODUCT_ROWS = 256
 def subtract_rows(start, rows, chosen, factors, size, out):
     """out = start - sum of factors[p] * rows[chosen[p]]. Cost: size * rows.shape[1].
 
-    Four rows are taken at a time, which spares three passes over `out`.
+    Computed in the precision of `out`. Four rows are taken at a time, which spares three passes
+    over `out`.
     """
-    width = start.shape[0]
+    width, number = start.shape[0], out.dtype.type
     for k in range(width):
         out[k] = start[k]
     p = 0
     while p + 4 <= size:
-        a, b, c, d = factors[p], factors[p + 1], factors[p + 2], factors[p + 3]
+        a, b = number(factors[p]), number(factors[p + 1])
+        c, d = number(factors[p + 2]), number(factors[p + 3])
         row_a, row_b = rows[chosen[p]], rows[chosen[p + 1]]
         row_c, row_d = rows[chosen[p + 2]], rows[chosen[p + 3]]
         for k in range(width):
             out[k] -= (a * row_a[k] + b * row_b[k]) + (c * row_c[k] + d * row_d[k])
         p += 4
     while p < size:
-        a, row_a = factors[p], rows[chosen[p]]
+        a, row_a = number(factors[p]), rows[chosen[p]]
         for k in range(width):
             out[k] -= a * row_a[k]
         p += 1

@@ -24,7 +24,7 @@ def active_set_rows(gram, targets, codes, rules, capacity, n_iter, residuals):
     gram : (n_atoms, n_atoms); targets, codes : (n_rows, n_atoms); n_iter, residuals : (n_rows,),
     written. Cost of a row: rounds * n_atoms * support + entries * support ** 2.
     """
-    support = empty_support(capacity, gram.shape[0])
+    support = empty_support(capacity, gram)
     for i in range(codes.shape[0]):
         if largest(targets[i], rules.positive) <= rules.alpha:
             codes[i], n_iter[i], residuals[i] = 0, 0, 0

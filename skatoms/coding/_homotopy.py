@@ -19,9 +19,9 @@ def homotopy_rows(gram, targets, codes, rules, capacity, n_iter, residuals):
     written. Cost of a row: steps * n_atoms * support. Where the path meets atoms that depend on
     each other, or rounding errors have grown, active-set rounds finish the row.
     """
-    support = empty_support(capacity, gram.shape[0])
-    rates = np.empty(gram.shape[0])
-    zeros = np.zeros(gram.shape[0])
+    support = empty_support(capacity, gram)
+    rates = np.empty_like(gram[0])
+    zeros = np.zeros_like(gram[0])
     for i in range(codes.shape[0]):
         if largest(targets[i], rules.positive) <= rules.alpha:
             codes[i], n_iter[i], residuals[i] = 0, 0, 0

@@ -13,7 +13,7 @@ def omp_rows(gram, targets, codes, rules, n_nonzero, n_iter, residuals):
     written. A row ends early where nothing is left that an atom could explain.
     Cost of a row: n_nonzero * n_atoms * n_nonzero / 2.
     """
-    support = empty_support(n_nonzero, gram.shape[0])
+    support = empty_support(n_nonzero, gram)
     for i in range(codes.shape[0]):
         scale = largest(targets[i], False)
         size, residual = 0, 0.0

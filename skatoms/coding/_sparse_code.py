@@ -37,7 +37,8 @@ def sparse_code(
     Parameters
     ----------
     X : array-like of shape (n_samples, n_features)
-        Data. float32 and float64 are each computed in their own precision; other dtypes are
+        Data. float32 and float64 are each computed in their own precision, but for the small
+        systems of each row's non-zeros, which are always solved in float64. Other dtypes are
         converted to float64.
 
     components : array-like of shape (n_components, n_features)

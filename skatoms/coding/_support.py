@@ -13,13 +13,13 @@ from ..backend import kernel
 
 # The first `size` entries of atoms, values, signs, cross, trial, work and inverse belong to the
 # support; inside and left (the correlations with what the code leaves) have an entry per atom.
-# All are float64, whatever the precision of the problem: an inverse in float32 would be lost on
-# atoms that resemble each other, and the time goes into reading the Gram matrix anyway.
+# All but left are float64, whatever the precision of the problem: an inverse in float32 would be
+# lost on atoms that resemble each other, and the time goes into reading the Gram matrix anyway.
 Support = namedtuple("Support", "atoms values signs cross trial work inverse inside left")
 
 
 @kernel
-def empty_support(capacity, n_atoms):
+def empty_support(capacity, gram):
     """Memory for a support of at most `capacity` of the atoms."""
     return Support(
         np.empty(capacity, np.int64),
@@ -29,8 +29,8 @@ def empty_support(capacity, n_atoms):
         np.empty(capacity),
         np.empty(capacity),
         np.empty((capacity, capacity)),
-        np.zeros(n_atoms, np.bool_),
-        np.empty(n_atoms),
+        np.zeros(gram.shape[0], np.bool_),
+        np.empty(gram.shape[0], gram.dtype),
     )
 
 
