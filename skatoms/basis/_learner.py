@@ -2,8 +2,10 @@
 
 import warnings
 from numbers import Integral, Real
+from typing import Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.base import (
     BaseEstimator,
     ClassNamePrefixFeaturesOutMixin,
@@ -163,18 +165,18 @@ class VariationalBasisLearner(
 
     def __init__(
         self,
-        n_components=None,
-        alpha=1.0,
+        n_components: int | None = None,
+        alpha: float = 1.0,
         *,
-        positive=False,
-        init="samples",
-        batch_size=None,
-        max_iter=100,
-        tol=1e-4,
-        forgetting=5.0,
-        warm_start=False,
-        n_jobs=None,
-        random_state=None,
+        positive: bool = False,
+        init: str | ArrayLike = "samples",
+        batch_size: int | None = None,
+        max_iter: int = 100,
+        tol: float = 1e-4,
+        forgetting: float = 5.0,
+        warm_start: bool = False,
+        n_jobs: int | None = None,
+        random_state: int | np.random.RandomState | None = None,
     ):
         self.n_components = n_components
         self.alpha = alpha
@@ -189,7 +191,7 @@ class VariationalBasisLearner(
         self.random_state = random_state
 
     @_fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X, y=None, sample_weight=None):
+    def fit(self, X: ArrayLike, y: object = None, sample_weight: ArrayLike | None = None) -> Self:
         """Learn the atoms from X.
 
         An interrupt (Ctrl-C) leaves the atoms of the last finished pass; with `warm_start=True`
@@ -249,7 +251,7 @@ class VariationalBasisLearner(
                 self.objective_history_ = np.array(history)
                 self.n_iter_ = len(history)
         root.call_on_fit_task_end(**data, reconstruction_attributes={})
-        if not iterate.statistics.codes_codes.any():
+        if not self._statistics.codes_codes.any():
             warnings.warn(
                 f"alpha={self.alpha} leaves all codes at zero, so nothing was learned: take it "
                 "well below the largest norm of a sample, "
@@ -260,7 +262,9 @@ class VariationalBasisLearner(
         return self
 
     @_fit_context(prefer_skip_nested_validation=True)
-    def partial_fit(self, X, y=None, sample_weight=None):
+    def partial_fit(
+        self, X: ArrayLike, y: object = None, sample_weight: ArrayLike | None = None
+    ) -> Self:
         """Learn from one more batch of samples.
 
         The batch is coded, its sums are added to those of the batches before, which are forgotten
@@ -300,7 +304,9 @@ class VariationalBasisLearner(
         self._keep(features, atoms, statistics, stream.n_steps)
         return self
 
-    def fit_transform(self, X, y=None, sample_weight=None):
+    def fit_transform(
+        self, X: ArrayLike, y: object = None, sample_weight: ArrayLike | None = None
+    ) -> np.ndarray:
         """Learn the atoms from X and return its codes.
 
         Parameters
@@ -321,7 +327,7 @@ class VariationalBasisLearner(
         """
         return self.fit(X, y, sample_weight=sample_weight).transform(X)
 
-    def transform(self, X):
+    def transform(self, X: ArrayLike) -> np.ndarray:
         """Codes of X for the learned atoms.
 
         Parameters
@@ -338,7 +344,7 @@ class VariationalBasisLearner(
         X = validate_data(self, X, reset=False, dtype=FLOAT_DTYPES, order="C")
         return self._problem().code(X, self._atoms_before(X), output="dense")
 
-    def inverse_transform(self, X):
+    def inverse_transform(self, X: ArrayLike) -> np.ndarray:
         """Samples that codes stand for.
 
         Parameters
@@ -360,7 +366,9 @@ class VariationalBasisLearner(
             )
         return codes @ self.components_
 
-    def score(self, X, y=None, sample_weight=None):
+    def score(
+        self, X: ArrayLike, y: object = None, sample_weight: ArrayLike | None = None
+    ) -> float:
         """Minus the mean objective of X, with its best codes for the learned atoms.
 
         Scores compare models of the same alpha: a larger alpha alone lowers them.

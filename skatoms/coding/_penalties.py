@@ -1,17 +1,43 @@
-"""Penalties on codes: one small class each.
+"""Penalties on codes: one small class each."""
 
-A penalty R has ``value(codes)``, per row; ``prox(values, weight)``, the minimiser of
-1/2 |a - values|^2 + weight R(a); ``residual(codes, left, alpha)``, per row: how far ``left``, the
-negative gradient of the smooth part, is from alpha times the subdifferential of R; and
-``solvers``, the names of those that can solve it, best first from a cold start.
-"""
-
+from abc import ABC, abstractmethod
 from numbers import Integral
 
 import numpy as np
 
 
-class L1:
+class Penalty(ABC):
+    """What a penalty R on the codes of a row has to offer.
+
+    Attributes
+    ----------
+    solvers : tuple of str
+        The solvers that can deal with it, the best one first.
+    """
+
+    solvers: tuple[str, ...]
+
+    @abstractmethod
+    def value(self, codes):
+        """R of each row; codes : (n_rows, n_atoms), dense or CSR."""
+
+    @abstractmethod
+    def prox(self, values: np.ndarray, weight: float) -> np.ndarray:
+        """The minimiser of 1/2 |a - values|^2 + weight * R(a), row by row, as a new array."""
+
+    @abstractmethod
+    def residual(self, codes: np.ndarray, left: np.ndarray, alpha: float) -> np.ndarray:
+        """How far each row is from optimal.
+
+        The largest distance of an entry of `left`, the negative gradient of the smooth part, to
+        alpha times the subdifferential of R at the codes.
+        """
+
+    def check(self, n_atoms: int) -> None:
+        """Raise a ValueError or TypeError if it can not be used with so many atoms."""
+
+
+class L1(Penalty):
     """The sum of absolute values, R(a) = |a|_1.
 
     Parameters
@@ -22,7 +48,7 @@ class L1:
 
     solvers = ("active-set", "homotopy", "fista")
 
-    def __init__(self, positive=False):
+    def __init__(self, positive: bool = False):
         self.positive = positive
 
     def __repr__(self):
@@ -44,11 +70,8 @@ class L1:
         inside = np.abs(left - alpha * np.sign(codes))
         return np.maximum(np.where(codes == 0, outside, inside).max(axis=1), 0)
 
-    def check(self, n_atoms):
-        """Raise if it can not be used with so many atoms."""
 
-
-class TopK:
+class TopK(Penalty):
     """At most so many non-zeros: R(a) = 0 if a has them, infinite otherwise.
 
     Parameters
@@ -59,7 +82,7 @@ class TopK:
 
     solvers = ("omp",)
 
-    def __init__(self, n_nonzero):
+    def __init__(self, n_nonzero: int):
         self.n_nonzero = n_nonzero
 
     def __repr__(self):
@@ -67,7 +90,7 @@ class TopK:
 
     def value(self, codes):
         """R of each row; codes : (n_rows, n_atoms)."""
-        return np.where(np.count_nonzero(codes, axis=1) <= self.n_nonzero, 0.0, np.inf)
+        return np.where((codes != 0).sum(axis=1) <= self.n_nonzero, 0.0, np.inf)
 
     def prox(self, values, weight):
         """Keep the n_nonzero largest absolute values of each row, a new array."""
@@ -103,7 +126,7 @@ def as_penalty(penalty, positive=False, n_nonzero=None):
         if n_nonzero is None:
             raise ValueError("penalty='top_k' needs n_nonzero, the number of non-zeros a row.")
         return TopK(n_nonzero)
-    if isinstance(penalty, str) or not hasattr(penalty, "prox") or isinstance(penalty, type):
+    if not isinstance(penalty, Penalty):
         raise ValueError(
             f"penalty must be 'l1', 'top_k' or a penalty object such as L1(), got {penalty!r}."
         )

@@ -3,33 +3,34 @@
 from numbers import Integral, Real
 
 import numpy as np
-from scipy.sparse import issparse
+from numpy.typing import ArrayLike
+from scipy.sparse import csr_array, issparse, sparray, spmatrix
 from sklearn.utils.validation import check_array
 
 from ..backend import product
-from ._penalties import as_penalty
-from ._problem import CodingProblem
+from ._penalties import Penalty, as_penalty
+from ._problem import CodingProblem, CodingReport
 from ._solvers import choose_solver, solve_rows
 
 FLOAT_DTYPES = (np.float64, np.float32)
 
 
 def sparse_code(
-    X,
-    components,
+    X: ArrayLike,
+    components: ArrayLike,
     *,
-    alpha=1.0,
-    penalty="l1",
-    solver="auto",
-    positive=False,
-    n_nonzero=None,
-    codes_init=None,
-    max_iter=1000,
-    tol=1e-6,
-    n_jobs=None,
-    output="dense",
-    return_report=False,
-):
+    alpha: float = 1.0,
+    penalty: str | Penalty = "l1",
+    solver: str = "auto",
+    positive: bool = False,
+    n_nonzero: int | None = None,
+    codes_init: ArrayLike | sparray | spmatrix | None = None,
+    max_iter: int = 1000,
+    tol: float = 1e-6,
+    n_jobs: int | None = None,
+    output: str = "dense",
+    return_report: bool = False,
+) -> np.ndarray | csr_array | tuple[np.ndarray | csr_array, CodingReport]:
     """Explain each row of X by few atoms.
 
     Row x of X gets the code a that minimises ``1/2 |x - components.T @ a|^2 + alpha * R(a)``.

@@ -1,8 +1,11 @@
 """Atoms as pictures or curves."""
 
 import math
+from typing import Self
 
 import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 
@@ -38,12 +41,21 @@ class AtomsDisplay:
     (16,)
     """
 
-    def __init__(self, components, *, feature_shape=None):
+    def __init__(
+        self, components: ArrayLike, *, feature_shape: tuple[int, int] | None = None
+    ) -> None:
         self.components = np.asarray(components)
         self.feature_shape = feature_shape
 
     @classmethod
-    def from_estimator(cls, estimator, *, feature_shape=None, order=None, max_atoms=100):
+    def from_estimator(
+        cls,
+        estimator: BaseEstimator,
+        *,
+        feature_shape: tuple[int, int] | None = None,
+        order: ArrayLike | None = None,
+        max_atoms: int = 100,
+    ) -> Self:
         """Draw the atoms of a fitted estimator.
 
         Parameters
@@ -69,7 +81,7 @@ class AtomsDisplay:
         chosen = estimator.components_ if order is None else estimator.components_[order]
         return cls(chosen[:max_atoms], feature_shape=feature_shape).plot()
 
-    def plot(self, *, figure=None):
+    def plot(self, *, figure=None) -> Self:
         """Draw the atoms.
 
         Parameters
