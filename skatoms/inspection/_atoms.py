@@ -110,7 +110,7 @@ class AtomsDisplay:
             )
         if figure is None:
             side = 0.6 * math.sqrt(n_atoms) + 0.4
-            figure = _pyplot().figure(figsize=(side, side))
+            figure = _pyplot().figure(figsize=(side, side), layout="constrained")
         # As many columns as make the cells about square.
         aspect = figure.bbox.width / figure.bbox.height
         n_columns = min(n_atoms, math.ceil(math.sqrt(n_atoms * aspect)))
