@@ -2,25 +2,15 @@
 
 from numba import njit
 
-# Reassociation lets the compiler vectorise sums; the flags that assume that there are no NaN
-# and no infinities stay off, so checks on them keep working.
-_FAST = {"reassoc", "contract", "nsz", "arcp"}
 
-
-def kernel(function=None, *, inline=False):
+def kernel(function):
     """Compile a function of arrays and numbers to machine code that runs without the GIL.
 
     Nothing is compiled before the first call. The result is cached on disk where a place can be
-    written to; elsewhere it is compiled anew in each process.
+    written to; elsewhere it is compiled anew in each process. `fastmath` stays off: results would
+    then depend on how kernels are inlined, and so on whether they came from the cache.
     """
-    if function is None:
-        return lambda f: kernel(f, inline=inline)
-    options = {
-        "nogil": True,
-        "fastmath": _FAST,
-        "error_model": "numpy",
-        "inline": "always" if inline else "never",
-    }
+    options = {"nogil": True, "error_model": "numpy"}
     try:
         return njit(cache=True, **options)(function)
     except RuntimeError:  # numba finds no writable place for its cache

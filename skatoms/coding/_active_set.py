@@ -68,15 +68,15 @@ def optimise(gram, target, support, size, factored, rules):
     """
     largest_target = largest(target, False)
     drift_before, stuck = np.inf, False
-    residual = largest_target
-    for done in range(rules.max_iter):
+    done, residual = 0, largest_target
+    for done in range(rules.max_iter + 1):
         subtract_rows(target, gram, support.atoms, support.values, size, support.left)
         drift = support_residual(support, size, rules.alpha)
         excess = outside_residual(support, rules)
         scale = max(largest_target, rules.rounding * norm1(support.values, size))
         residual = max(drift, excess) / scale
-        if residual <= rules.tol:
-            return size, done + 1, residual
+        if residual <= rules.tol or done == rules.max_iter:
+            break
         tolerance = rules.tol * scale
         if not factored or not (drift <= tolerance or drift < drift_before / 2):
             size = factorise(gram, support, size, rules)
@@ -87,14 +87,14 @@ def optimise(gram, target, support, size, factored, rules):
             if grown == size and drift <= tolerance:
                 grown = swap(gram, support, size, rules)
             if grown < 0 and stuck:
-                return size, done + 1, residual
+                break
             # Where nothing can enter, the support may still be solved more closely, but once only.
             stuck = grown < 0
             if not stuck:
                 drift_before = np.inf if grown != size else drift_before
                 size = grown
         size = descend(support, size, rules.alpha)
-    return size, rules.max_iter, residual
+    return size, done, residual
 
 
 @kernel

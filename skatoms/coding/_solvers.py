@@ -45,6 +45,8 @@ SOLVERS = {
     "fista": fista_rows,
     "omp": _by_rows(omp_rows, lambda problem: problem.penalty.n_nonzero),
 }
+# Those that make use of codes to start from.
+WARM_SOLVERS = ("active-set", "fista")
 
 
 def choose_solver(name, penalty):
@@ -121,6 +123,6 @@ def _report(problem, solver, n_iter, residuals):
             f"the worst relative KKT residual is {report.residual:.1e}, tol={problem.tol:.1e}. "
             "Increase max_iter or tol, or use solver='auto'.",
             ConvergenceWarning,
-            stacklevel=3,
+            stacklevel=5,
         )
     return report

@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_array
 from ..backend import product
 from ._penalties import Penalty, as_penalty
 from ._problem import CodingProblem, CodingReport
-from ._solvers import choose_solver, solve_rows
+from ._solvers import WARM_SOLVERS, choose_solver, solve_rows
 
 FLOAT_DTYPES = (np.float64, np.float32)
 
@@ -68,7 +68,7 @@ def sparse_code(
         Non-zeros of each row, for `penalty="top_k"`.
 
     codes_init : array-like or sparse of shape (n_samples, n_components), default=None
-        Codes to start from, for "active-set" and "fista"; the others start from zero.
+        Codes to start from, for "active-set" and "fista".
 
     max_iter : int, default=1000
         Rounds, path steps or iterations that each row may take.
@@ -139,20 +139,27 @@ def sparse_code(
         )
     penalty = as_penalty(penalty, positive, n_nonzero)
     penalty.check(len(components))
-    choose_solver(solver, penalty)
+    chosen = choose_solver(solver, penalty)
     _check_number("alpha", alpha, Real, 0)
     _check_number("tol", tol, Real, 0)
     _check_number("max_iter", max_iter, Integral, 1)
+    if n_jobs is not None:
+        _check_number("n_jobs", n_jobs, Integral, -np.inf)
     if output not in ("dense", "sparse"):
         raise ValueError(f"output must be 'dense' or 'sparse', got {output!r}.")
     if codes_init is not None:
+        if chosen not in WARM_SOLVERS:
+            raise ValueError(
+                f"codes_init does not go with solver={solver!r}, which starts from zero: leave it "
+                f"out, or use one of {WARM_SOLVERS}."
+            )
         codes_init = _check_codes(codes_init, X, components)
     codes, report = encode(
         X,
         components,
         alpha=alpha,
         penalty=penalty,
-        solver=solver,
+        solver=chosen,
         start=codes_init,
         max_iter=max_iter,
         tol=tol,

@@ -45,11 +45,7 @@ def objective(X, atoms, alpha, positive=False, weights=None):
 
 def test_a_planted_basis_is_recovered(planted):
     X, atoms = planted
-    found = (
-        VariationalBasisLearner(128, alpha=0.1, max_iter=40, random_state=0)
-        .fit(X)
-        .components_
-    )
+    found = VariationalBasisLearner(128, alpha=0.1, max_iter=40, random_state=0).fit(X).components_
     assert np.mean(np.abs(atoms @ found.T).max(axis=1) > 0.99) >= 0.95
 
 
@@ -77,9 +73,7 @@ def test_score_is_minus_the_objective_with_the_best_codes(samples, positive):
 
 def test_transform_gives_the_codes_of_the_lasso(samples):
     model = learner().fit(samples)
-    expected = sparse_encode(
-        samples, model.components_, alpha=0.3, algorithm="lasso_lars"
-    )
+    expected = sparse_encode(samples, model.components_, alpha=0.3, algorithm="lasso_lars")
     assert_allclose(model.transform(samples), expected, atol=1e-6)
 
 
@@ -94,11 +88,7 @@ def test_the_atoms_are_stationary_in_the_end(samples):
 def test_atoms_have_unit_norm_and_the_precision_of_the_data(samples):
     for dtype in (np.float32, np.float64):
         model = learner().fit(samples.astype(dtype))
-        assert (
-            model.components_.dtype
-            == dtype
-            == model.transform(samples.astype(dtype)).dtype
-        )
+        assert model.components_.dtype == dtype == model.transform(samples.astype(dtype)).dtype
         norms = np.linalg.norm(model.components_, axis=1)
         assert_allclose(norms, 1, rtol=4 * np.finfo(dtype).eps)
 
@@ -146,15 +136,11 @@ def test_inverse_transform_takes_dense_and_sparse_codes(samples):
     model = learner(alpha=0.0, n_components=20).fit(samples)
     codes = model.transform(samples)
     assert_allclose(model.inverse_transform(codes), samples, atol=1e-5)
-    assert_allclose(
-        model.inverse_transform(csr_array(codes)), model.inverse_transform(codes)
-    )
+    assert_allclose(model.inverse_transform(csr_array(codes)), model.inverse_transform(codes))
 
 
 def test_fit_transform_is_fit_and_transform(samples):
-    assert_array_equal(
-        learner().fit_transform(samples), learner().fit(samples).transform(samples)
-    )
+    assert_array_equal(learner().fit_transform(samples), learner().fit(samples).transform(samples))
 
 
 def test_init_may_be_given_and_is_scaled(samples):
@@ -206,13 +192,9 @@ def test_a_pass_of_partial_fit_learns_nearly_what_a_pass_of_fit_does(planted):
     for batch in np.array_split(X[:4000], 16):
         online.partial_fit(batch)
     start = VariationalBasisLearner(128, alpha=0.2, random_state=0).partial_fit(X[:250])
-    fitted = VariationalBasisLearner(128, alpha=0.2, random_state=0, max_iter=2).fit(
-        X[:4000]
-    )
+    fitted = VariationalBasisLearner(128, alpha=0.2, random_state=0, max_iter=2).fit(X[:4000])
     held = X[4000:]
-    gain = (online.score(held) - start.score(held)) / (
-        fitted.score(held) - start.score(held)
-    )
+    gain = (online.score(held) - start.score(held)) / (fitted.score(held) - start.score(held))
     assert gain > 0.8
 
 
@@ -307,9 +289,7 @@ def test_bad_weights_are_refused(samples):
 
 def test_warm_start_refuses_another_number_of_atoms_or_features(samples):
     model = learner(warm_start=True).fit(samples)
-    with pytest.raises(
-        ValueError, match="X has 4 features, but the atoms learned before have 20"
-    ):
+    with pytest.raises(ValueError, match="X has 4 features, but the atoms learned before have 20"):
         model.fit(samples[:, :4])
     with pytest.raises(ValueError, match="n_components=3, but 16 atoms"):
         model.set_params(n_components=3).fit(samples)
@@ -326,9 +306,7 @@ def test_integers_and_numbers_in_object_arrays_are_taken(samples):
     X = np.round(samples * 10).astype(int)
     model = learner(alpha=2).fit(X)
     assert model.components_.dtype == np.float64
-    assert_array_equal(
-        model.components_, learner(alpha=2).fit(X.astype(object)).components_
-    )
+    assert_array_equal(model.components_, learner(alpha=2).fit(X.astype(object)).components_)
 
 
 def test_codes_for_inverse_transform_must_fit_the_atoms(samples):

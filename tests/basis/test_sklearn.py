@@ -49,9 +49,7 @@ def test_feature_names_and_data_frames(digits):
     X = digits[0]
     for kind, library in (("pandas", "pandas"), ("polars", "polars")):
         frames = pytest.importorskip(library)
-        frame = frames.DataFrame(
-            X, [f"pixel{i}" for i in range(64)] if kind == "polars" else None
-        )
+        frame = frames.DataFrame(X, [f"pixel{i}" for i in range(64)] if kind == "polars" else None)
         frame.columns = [f"pixel{i}" for i in range(64)]
         model = learner().set_output(transform=kind).fit(frame)
         codes = model.transform(frame)
@@ -89,9 +87,7 @@ def test_sample_weight_is_routed(digits):
     weights = np.random.default_rng(0).uniform(size=len(X))
     with sklearn.config_context(enable_metadata_routing=True):
         model = learner().set_fit_request(sample_weight=True)
-        pipe = make_pipeline(
-            model, LogisticRegression().set_fit_request(sample_weight=False)
-        )
+        pipe = make_pipeline(model, LogisticRegression().set_fit_request(sample_weight=False))
         pipe.fit(X, y, sample_weight=weights)
     alone = learner().fit(X, sample_weight=weights)
     assert_array_equal(pipe[0].components_, alone.components_)
@@ -104,9 +100,7 @@ def test_grid_search_gives_the_same_with_every_backend(digits, backend):
     pipe = make_pipeline(learner(n_jobs=2), LogisticRegression(max_iter=500))
     grid = {"variationalbasislearner__alpha": [0.1, 0.5]}
     with joblib.parallel_config(backend=backend):
-        parallel = GridSearchCV(pipe, grid, cv=2, n_jobs=2, error_score="raise").fit(
-            X, y
-        )
+        parallel = GridSearchCV(pipe, grid, cv=2, n_jobs=2, error_score="raise").fit(X, y)
     serial = GridSearchCV(pipe, grid, cv=2, error_score="raise").fit(X, y)
     assert_array_equal(
         parallel.cv_results_["mean_test_score"], serial.cv_results_["mean_test_score"]
@@ -146,9 +140,7 @@ assert np.array_equal(fit().components_, atoms)
 """
 
 
-@pytest.mark.skipif(
-    not hasattr(__import__("os"), "fork"), reason="this system has no fork"
-)
+@pytest.mark.skipif(not hasattr(__import__("os"), "fork"), reason="this system has no fork")
 def test_fits_after_a_fork():
     subprocess.run([sys.executable, "-c", FORK], check=True, timeout=120)
 

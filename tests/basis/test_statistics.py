@@ -26,12 +26,8 @@ def test_statistics_are_the_weighted_sums(problem):
     codes, X, weights = problem
     found = gather(codes, X, weights, L1(), n_jobs=None)
     a, x = codes.toarray().astype(float), X.astype(float)
-    assert_allclose(
-        found.codes_codes, a.T @ (weights[:, None] * a), rtol=1e-6, atol=1e-7
-    )
-    assert_allclose(
-        found.codes_data, a.T @ (weights[:, None] * x), rtol=1e-6, atol=1e-6
-    )
+    assert_allclose(found.codes_codes, a.T @ (weights[:, None] * a), rtol=1e-6, atol=1e-7)
+    assert_allclose(found.codes_data, a.T @ (weights[:, None] * x), rtol=1e-6, atol=1e-6)
     assert_allclose(found.data_energy, weights @ (x**2).sum(axis=1))
     assert_allclose(found.penalty, weights @ np.abs(a).sum(axis=1), rtol=1e-6)
     assert_allclose(found.weight, weights.sum())
@@ -54,9 +50,7 @@ def test_statistics_add_over_parts_and_can_be_taken_back(problem):
     rest = gather(codes[40:], X[40:], weights[40:], L1(), n_jobs=1)
     for name in ("codes_codes", "codes_data", "data_energy", "penalty", "weight"):
         assert_allclose(getattr(part + rest, name), getattr(whole, name), rtol=1e-5)
-        assert_allclose(
-            getattr(whole - part, name), getattr(rest, name), rtol=1e-4, atol=1e-5
-        )
+        assert_allclose(getattr(whole - part, name), getattr(rest, name), rtol=1e-4, atol=1e-5)
 
 
 def test_the_atom_step_is_the_best_unit_vector_for_a_single_atom():
@@ -144,9 +138,7 @@ def test_equal_rows_become_one_sample_with_the_sum_of_their_weights():
 def test_batches_are_about_equal_and_cover_all_samples(size):
     samples = shuffled(np.eye(10), np.ones(10), np.random.RandomState(0))
     batches = samples.batches(size)
-    assert_array_equal(
-        np.concatenate([np.arange(10)[part] for part in batches]), np.arange(10)
-    )
+    assert_array_equal(np.concatenate([np.arange(10)[part] for part in batches]), np.arange(10))
     lengths = [part.stop - part.start for part in batches]
     assert max(lengths) <= size
     assert max(lengths) - min(lengths) <= 1

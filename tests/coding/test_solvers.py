@@ -1,0 +1,155 @@
+"""Every solver against answers that come from elsewhere."""
+
+import numpy as np
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy.optimize import minimize
+from sklearn.linear_model import Lasso, orthogonal_mp
+
+from skatoms.coding import sparse_code
+
+from .problems import (
+    allowed_violations,
+    kkt_violations,
+    make_problem,
+    objectives,
+    problems,
+    weights,
+)
+
+EXACT = ["active-set", "homotopy"]
+L1_SOLVERS = [*EXACT, "fista"]
+
+
+def largest_correlation(X, atoms):
+    return np.abs(X.astype(np.float64) @ atoms.T.astype(np.float64)).max()
+
+
+@pytest.mark.parametrize("solver", EXACT)
+@given(problem=problems, weight=weights, positive=st.booleans())
+def test_exact_solvers_meet_the_kkt_conditions(solver, problem, weight, positive):
+    X, atoms = problem
+    alpha = weight * largest_correlation(X, atoms)
+    codes = sparse_code(X, atoms, alpha=alpha, positive=positive, solver=solver)
+    assert codes.dtype == X.dtype
+    assert np.isfinite(codes).all()
+    assert not (positive and (codes < 0).any())
+    violations = kkt_violations(X, atoms, codes, alpha, positive)
+    assert np.all(violations <= 1.5 * allowed_violations(X, atoms, codes))
+
+
+@given(problem=problems, weight=weights.filter(lambda w: w >= 0.1), positive=st.booleans())
+def test_fista_meets_the_kkt_conditions(problem, weight, positive):
+    X, atoms = problem
+    alpha = weight * largest_correlation(X, atoms)
+    codes = sparse_code(X, atoms, alpha=alpha, positive=positive, solver="fista", max_iter=100_000)
+    violations = kkt_violations(X, atoms, codes, alpha, positive)
+    assert np.all(violations <= 1.5 * allowed_violations(X, atoms, codes))
+
+
+@pytest.mark.parametrize("solver", L1_SOLVERS)
+@given(problem=problems, positive=st.booleans())
+def test_codes_are_zero_from_the_largest_correlation_on_and_not_before(solver, problem, positive):
+    X, atoms = problem
+    correlations = X.astype(np.float64) @ atoms.T.astype(np.float64)
+    top = (correlations if positive else np.abs(correlations)).max()
+    assume(top > 1e-3 * np.linalg.norm(X) * np.linalg.norm(atoms))
+    assert not sparse_code(X, atoms, alpha=1.001 * top, positive=positive, solver=solver).any()
+    assert sparse_code(X, atoms, alpha=0.99 * top, positive=positive, solver=solver).any()
+
+
+@pytest.mark.parametrize("positive", [False, True])
+@pytest.mark.parametrize("solver", L1_SOLVERS)
+@pytest.mark.parametrize("twist", ["none", "duplicate atoms", "similar atoms"])
+def test_objective_is_that_of_scikit_learns_coordinate_descent(solver, twist, positive):
+    X, atoms = make_problem(0, 20, 10, 25, twist=twist)
+    alpha = 0.1 * largest_correlation(X, atoms)
+    reference = Lasso(alpha / 10, fit_intercept=False, positive=positive, tol=1e-12, max_iter=10**6)
+    expected = objectives(X, atoms, reference.fit(atoms.T, X.T).coef_, alpha)
+    found = sparse_code(
+        X, atoms, alpha=alpha, positive=positive, solver=solver, tol=1e-9, max_iter=10**5
+    )
+    assert_allclose(objectives(X, atoms, found, alpha), expected, rtol=1e-9)
+
+
+@pytest.mark.parametrize("positive", [False, True])
+@pytest.mark.parametrize("solver", L1_SOLVERS)
+def test_objective_is_that_of_a_general_optimiser(solver, positive):
+    X, atoms = make_problem(1, 3, 4, 5)
+    alpha = 0.4
+    found = sparse_code(X, atoms, alpha=alpha, positive=positive, solver=solver, tol=1e-10)
+
+    def split_objective(parts, x):  # a = up - down with up, down >= 0 makes it smooth
+        up, down = parts[:5], parts[5:]
+        rest = (up - down) @ atoms - x
+        gradient = atoms @ rest
+        value = 0.5 * rest @ rest + alpha * parts.sum()
+        return value, np.concatenate([gradient + alpha, alpha - gradient])
+
+    bounds = [(0, None)] * 5 + [(0, 0 if positive else None)] * 5
+    for x, value in zip(X, objectives(X, atoms, found, alpha), strict=True):
+        best = minimize(
+            split_objective,
+            np.zeros(10),
+            (x,),
+            jac=True,
+            bounds=bounds,
+            options={"ftol": 1e-15, "gtol": 1e-12},
+        )
+        assert value == pytest.approx(best.fun, rel=1e-8)
+
+
+@pytest.mark.parametrize("solver", L1_SOLVERS)
+def test_without_a_penalty_it_is_least_squares(solver):
+    X, atoms = make_problem(2, 6, 9, 4)
+    codes = sparse_code(X, atoms, alpha=0.0, solver=solver, tol=1e-10, max_iter=10**5)
+    assert_allclose(codes, np.linalg.lstsq(atoms.T, X.T)[0].T, rtol=1e-6)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_omp_takes_the_atoms_that_scikit_learn_takes(dtype):
+    X, atoms = make_problem(3, 30, 12, 40)
+    atoms /= np.linalg.norm(atoms, axis=1, keepdims=True)  # scikit-learn's needs unit atoms
+    X, atoms = X.astype(dtype), atoms.astype(dtype)
+    for n_nonzero in (1, 3, 8):
+        codes = sparse_code(X, atoms, penalty="top_k", n_nonzero=n_nonzero)
+        expected = orthogonal_mp(atoms.T, X.T, n_nonzero_coefs=n_nonzero).T
+        assert_allclose(codes, expected, atol=2e3 * np.finfo(dtype).eps)
+
+
+def test_omp_does_not_prefer_long_atoms():
+    X, atoms = make_problem(4, 20, 8, 12)
+    lengths = 10.0 ** np.random.default_rng(0).integers(-2, 3, (12, 1))
+    unit, any_norm = (
+        sparse_code(X, a, penalty="top_k", n_nonzero=3) for a in (atoms, lengths * atoms)
+    )
+    assert_allclose(any_norm * lengths.T, unit, rtol=1e-6)
+
+
+@given(problem=problems, n_nonzero=st.integers(1, 20))
+def test_omp_keeps_to_its_number_and_fits_its_support(problem, n_nonzero):
+    X, atoms = problem
+    assume(n_nonzero <= len(atoms))
+    codes = sparse_code(X, atoms, penalty="top_k", n_nonzero=n_nonzero)
+    assert ((codes != 0).sum(axis=1) <= n_nonzero).all()
+    rest = X.astype(np.float64) - codes.astype(np.float64) @ atoms
+    on_support = np.where(codes != 0, np.abs(rest @ atoms.T), 0).max(axis=1)
+    assert np.all(on_support <= 2 * allowed_violations(X, atoms, codes))
+
+
+def test_omp_ends_early_where_nothing_is_left():
+    atoms = np.eye(4)
+    codes = sparse_code(2 * atoms[:2], atoms, penalty="top_k", n_nonzero=3)
+    assert_array_equal(codes, 2 * atoms[:2])
+
+
+def test_a_thousand_atoms_in_few_dimensions_are_no_trouble():
+    X, atoms = make_problem(5, 40, 30, 1000)
+    atoms /= np.linalg.norm(atoms, axis=1, keepdims=True)
+    for solver in EXACT:
+        codes = sparse_code(X, atoms, alpha=1e-3, solver=solver)
+        violations = kkt_violations(X, atoms, codes, 1e-3, positive=False)
+        assert np.all(violations <= allowed_violations(X, atoms, codes))
+        assert (codes != 0).sum(axis=1).max() <= 30
