@@ -40,7 +40,7 @@ class VariationalBasisLearner(
 ):
     """Learn a basis in which every sample is a combination of few atoms.
 
-    Atoms C, one a row and of unit norm, and codes a minimise the weighted mean over samples x of
+    Atoms C, one a row and of unit norm, and codes a minimise the weighted mean over samples x of ::
 
         1/2 |x - C'a|^2 + alpha |a|_1
 
@@ -99,7 +99,7 @@ class VariationalBasisLearner(
     components_ : ndarray of shape (n_components, n_features)
         The atoms, each of unit Euclidean norm, in the precision of the data.
 
-    objective_history_ : ndarray of shape (n_iter_,)
+    objective_history_ : ndarray of shape (n_passes,)
         The objective at the end of each pass of the last `fit`, with the codes that the pass had
         found. After the online passes it never rises.
 

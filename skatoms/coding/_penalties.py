@@ -23,7 +23,7 @@ class Penalty(ABC):
 
     @abstractmethod
     def prox(self, values: np.ndarray, weight: float) -> np.ndarray:
-        """The minimiser of 1/2 |a - values|^2 + weight * R(a), row by row, as a new array."""
+        """The minimiser of ``1/2 |a - values|^2 + weight * R(a)``, row by row, as a new array."""
 
     @abstractmethod
     def residual(self, codes: np.ndarray, left: np.ndarray, alpha: float) -> np.ndarray:
@@ -38,7 +38,7 @@ class Penalty(ABC):
 
 
 class L1(Penalty):
-    """The sum of absolute values, R(a) = |a|_1.
+    """The sum of absolute values, ``R(a) = |a|_1``.
 
     Parameters
     ----------

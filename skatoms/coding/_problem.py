@@ -91,7 +91,7 @@ class CodingReport:
     n_iter : int
         Most rounds, steps or iterations that a row took.
     residual : float
-        Worst KKT residual of a row, relative to the row's largest |b|.
+        Worst KKT residual of a row, relative to the row's scale.
     n_unconverged : int
         Rows whose residual is above the tolerance.
     """
