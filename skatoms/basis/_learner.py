@@ -342,7 +342,8 @@ class VariationalBasisLearner(
         """
         check_is_fitted(self)
         X = validate_data(self, X, reset=False, dtype=FLOAT_DTYPES, order="C")
-        return self._problem().code(X, self._atoms_before(X), output="dense")
+        atoms = self.components_.astype(X.dtype, copy=False)
+        return self._problem().code(X, atoms, output="dense")
 
     def inverse_transform(self, X: ArrayLike) -> np.ndarray:
         """Samples that codes stand for.
@@ -392,7 +393,7 @@ class VariationalBasisLearner(
         check_is_fitted(self)
         X = validate_data(self, X, reset=False, dtype=FLOAT_DTYPES, order="C")
         weights = _check_sample_weight(sample_weight, X, ensure_non_negative=True)
-        problem, atoms = self._problem(), self._atoms_before(X)
+        problem, atoms = self._problem(), self.components_.astype(X.dtype, copy=False)
         errors = problem.errors(X, problem.code(X, atoms), atoms)
         return -float(np.average(errors, weights=weights))
 
@@ -425,17 +426,17 @@ class VariationalBasisLearner(
         return normalised(atoms)
 
     def _atoms_before(self, X):
-        """The learned atoms, for data like X."""
-        n_components = self.n_components
-        if n_components not in (None, len(self.components_)):
+        """The learned atoms, to go on learning from with data like X."""
+        n_components, n_features = self.components_.shape
+        if self.n_components not in (None, n_components):
             raise ValueError(
-                f"n_components={n_components}, but {len(self.components_)} atoms were learned "
-                "before: fit anew without warm_start to change their number."
+                f"n_components={self.n_components}, but {n_components} atoms were learned before: "
+                "fit anew without warm_start to change their number."
             )
-        if self.components_.shape[1] != X.shape[1]:
+        if n_features != X.shape[1]:
             raise ValueError(
-                f"X has {X.shape[1]} features, but the atoms learned before have "
-                f"{self.components_.shape[1]}: fit anew without warm_start."
+                f"X has {X.shape[1]} features, but the atoms learned before have {n_features}: fit "
+                "anew without warm_start."
             )
         return self.components_.astype(X.dtype, copy=False)
 

@@ -132,6 +132,16 @@ def test_more_atoms_than_samples_and_features():
     assert model.transform(X).shape == (5, 12)
 
 
+def test_parameters_of_learning_do_not_matter_to_a_fitted_basis(samples):
+    model = learner().fit(samples)
+    codes, score = model.transform(samples), model.score(samples)
+    model.set_params(n_components=3, init=np.eye(2), max_iter=1, random_state=7)
+    assert_array_equal(model.transform(samples), codes)
+    assert model.score(samples) == score
+    model.set_params(alpha=1.0)
+    assert np.count_nonzero(model.transform(samples)) < np.count_nonzero(codes)
+
+
 def test_inverse_transform_takes_dense_and_sparse_codes(samples):
     model = learner(alpha=0.0, n_components=20).fit(samples)
     codes = model.transform(samples)
