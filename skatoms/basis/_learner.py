@@ -46,8 +46,8 @@ class VariationalBasisLearner(
 
     by alternating minimisation. The codes of a batch of samples are solved exactly, then the atoms
     move, each to its best place while the others stay; neither step can raise the objective of all
-    samples. The first pass over the samples is online dictionary learning [1]_, the following ones
-    refine it.
+    samples. Before that, where there is more than one batch, two passes of online dictionary
+    learning [1]_, which forgets what it learned with earlier atoms, come most of the way.
 
     Read more in the :ref:`User Guide <variational_basis>`.
 
