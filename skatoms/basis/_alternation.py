@@ -15,9 +15,13 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from ..backend import single_threaded_blas
+from ..coding import CodingReport
 from ..coding._sparse_code import encode
 from ._atoms import redrawn, update_atoms
 from ._statistics import Statistics, gather
+
+# A stream forgets: an atom whose use has faded to this part of the largest one counts as unused.
+FADED = 1e-6
 
 
 @dataclass(frozen=True)
@@ -29,8 +33,8 @@ class BasisProblem:
     n_jobs: int | None
 
     def code(self, X, atoms, start=None, output="sparse"):
-        """Codes of samples for these atoms."""
-        codes, _ = encode(
+        """Codes of samples for these atoms, and the report on them."""
+        return encode(
             X,
             atoms,
             alpha=self.alpha,
@@ -39,7 +43,6 @@ class BasisProblem:
             output=output,
             n_jobs=self.n_jobs,
         )
-        return codes
 
     def gather(self, codes, X, weights):
         """Statistics of samples that have these codes."""
@@ -56,12 +59,13 @@ class Iterate:
     """Where a pass over the samples has led to.
 
     `steps` are the objectives after its half-steps, codes and atoms in turn; after an online pass,
-    which is not about one objective, there is only the one at its end.
+    which is not about one objective, there is only the one at its end. `report` is on the codes.
     """
 
     atoms: np.ndarray
     statistics: Statistics
     steps: list
+    report: CodingReport
 
     @property
     def objective(self):
@@ -77,30 +81,35 @@ def learn(problem, samples, atoms, batch_size, forgetting, n_online):
     """
     batches = [Batch(samples, part, len(atoms)) for part in samples.batches(batch_size)]
     stream = Stream(forgetting)
-    statistics = reduce(add, (batch.contribution(problem) for batch in batches))
+    if n_online == 0:  # atoms that are good already must not follow the first batch alone
+        with single_threaded_blas():
+            statistics = reduce(add, [batch.renew(problem, atoms) for batch in batches])
     for n_passes in count():
         with single_threaded_blas():
             if n_passes < n_online:
-                iterate = online_pass(problem, batches, atoms, stream)
+                atoms, statistics, steps = online_pass(problem, batches, atoms, stream)
             else:
-                iterate = exact_pass(problem, batches, atoms, statistics)
-            atoms, statistics = iterate.atoms, iterate.statistics
-            if len(statistics.unused):
-                errors = [problem.errors(batch.X, batch.codes, atoms) for batch in batches]
-                atoms = redrawn(
-                    atoms,
-                    statistics.unused,
-                    samples,
-                    np.concatenate(errors),
-                    problem.alpha,
-                )
-        yield Iterate(atoms, statistics, iterate.steps)
+                atoms, statistics, steps = exact_pass(problem, batches, atoms, statistics)
+            atoms = without_unused(problem, samples, batches, atoms, statistics.unused())
+        report = reduce(CodingReport.merged, (batch.report for batch in batches))
+        yield Iterate(atoms, statistics, steps, report)
+
+
+def learn_more(problem, samples, atoms, stream):
+    """One step of a stream: new samples; returns the Iterate it leads to."""
+    batch = Batch(samples, slice(0, len(samples)), len(atoms))
+    with single_threaded_blas():
+        atoms, fresh, steps = online_pass(problem, [batch], atoms, stream)
+        faded = stream.statistics.unused(FADED)
+        atoms = without_unused(problem, samples, [batch], atoms, faded)
+    return Iterate(atoms, fresh, steps, batch.report)
 
 
 def exact_pass(problem, batches, atoms, statistics):
     """Lower the objective of all samples, from the statistics of the codes that they have."""
     steps, fresh = [], None
     for batch in batches:
+        # Taken anew: to keep it for each batch could need more memory than the data.
         before = batch.contribution(problem)
         after = batch.renew(problem, atoms)
         # At the end of a pass the sums start anew: rounding errors do not pile up.
@@ -109,7 +118,7 @@ def exact_pass(problem, batches, atoms, statistics):
         steps.append(statistics.objective(atoms, problem.alpha))
         atoms = update_atoms(statistics, atoms)
         steps.append(statistics.objective(atoms, problem.alpha))
-    return Iterate(atoms, statistics, steps)
+    return atoms, statistics, steps
 
 
 def online_pass(problem, batches, atoms, stream):
@@ -119,22 +128,34 @@ def online_pass(problem, batches, atoms, stream):
         after = batch.renew(problem, atoms)
         fresh = after if fresh is None else fresh + after
         atoms = update_atoms(stream.advance(after), atoms)
-    return Iterate(atoms, fresh, [fresh.objective(atoms, problem.alpha)])
+    return atoms, fresh, [fresh.objective(atoms, problem.alpha)]
+
+
+def without_unused(problem, samples, batches, atoms, unused):
+    """Atoms with the unused ones put on samples that are explained worst."""
+    if len(unused) == 0:
+        return atoms
+    errors = np.concatenate([batch.useful_errors(problem, atoms) for batch in batches])
+    return redrawn(atoms, unused, samples, errors)
 
 
 @dataclass
 class Stream:
-    """Statistics of a stream: at step t all before is multiplied by (1 - 1 / t) ** forgetting."""
+    """Statistics of a stream that forgets.
+
+    What was seen before is multiplied by the power `forgetting` of its part in all that was ever
+    seen, by weight: (1 - 1 / t) ** forgetting at step t if all steps weigh the same.
+    """
 
     forgetting: float
     statistics: Statistics | None = None
-    n_steps: int = 0
+    seen: float = 0.0
 
     def advance(self, newest):
         """Take in the newest statistics; return those of the stream."""
-        self.n_steps += 1
+        before, self.seen = self.seen, self.seen + newest.weight
         if self.statistics is not None:
-            newest += self.statistics.scaled((1 - 1 / self.n_steps) ** self.forgetting)
+            newest += self.statistics.scaled((before / self.seen) ** self.forgetting)
         self.statistics = newest
         return newest
 
@@ -147,17 +168,23 @@ class Batch:
         self._part = part
         n_rows = part.stop - part.start
         self.codes = csr_array((n_rows, n_components), dtype=samples.X.dtype)
+        self.report = None
 
-    @property
-    def X(self):
+    def copy_X(self):
         """The samples; copied out of the data at each use, so that these are not held twice."""
         return self._samples.X[self._samples.rows[self._part]]
 
     def contribution(self, problem):
         """What these samples, with their codes, contribute to the statistics."""
-        return problem.gather(self.codes, self.X, self._samples.weights[self._part])
+        return problem.gather(self.codes, self.copy_X(), self._samples.weights[self._part])
 
     def renew(self, problem, atoms):
         """Fit the codes to the atoms; return what the samples contribute now."""
-        self.codes = problem.code(self.X, atoms, self.codes)
+        self.codes, self.report = problem.code(self.copy_X(), atoms, self.codes)
         return self.contribution(problem)
+
+    def useful_errors(self, problem, atoms):
+        """The errors of samples that would use an atom put on them: of those longer than alpha."""
+        X = self.copy_X()
+        longer = np.einsum("ij,ij->i", X, X) > problem.alpha**2
+        return np.where(longer, problem.errors(X, self.codes, atoms), 0)

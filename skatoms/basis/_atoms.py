@@ -10,10 +10,10 @@ LEAST_USE = 1e-12
 
 def random_atoms(samples, n_components, random_state):
     """Unit-norm atoms: samples drawn at random, then random directions if they run out."""
-    drawn = samples.X[samples.rows[:n_components]]
-    drawn = drawn[drawn.any(axis=1)]
-    missing = (n_components - len(drawn), samples.X.shape[1])
-    fill = random_state.standard_normal(missing).astype(drawn.dtype)
+    X, rows = samples.X, samples.rows
+    drawn = X[rows[X.any(axis=1)[rows]][:n_components]]
+    missing = (n_components - len(drawn), X.shape[1])
+    fill = random_state.standard_normal(missing).astype(X.dtype)
     return normalised(np.concatenate([drawn, fill]))
 
 
@@ -23,16 +23,15 @@ def normalised(atoms):
     return atoms / np.linalg.norm(atoms, axis=1, keepdims=True)
 
 
-def redrawn(atoms, unused, samples, errors, alpha):
+def redrawn(atoms, unused, samples, errors):
     """Atoms with each unused one put on another of the samples that are explained worst.
 
-    Samples that would not use it even so, being no longer than alpha, are left out.
+    errors : for each sample; those of zero are left out.
     """
-    X = samples.X[samples.rows]
-    useful = np.flatnonzero((errors > 0) & (np.einsum("ij,ij->i", X, X) > alpha**2))
-    worst = useful[np.argsort(-errors[useful], kind="stable")][: len(unused)]
+    worst = np.argsort(-errors, kind="stable")[: len(unused)]
+    worst = worst[errors[worst] > 0]
     atoms = atoms.copy()
-    atoms[unused[: len(worst)]] = normalised(X[worst])
+    atoms[unused[: len(worst)]] = normalised(samples.X[samples.rows[worst]])
     return atoms
 
 

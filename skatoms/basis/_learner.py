@@ -24,8 +24,8 @@ from sklearn.utils.validation import (
 
 from .._validation import FLOAT_DTYPES, check_fit_data, keep_features
 from ..coding import L1
-from ._alternation import BasisProblem, Stream, learn
-from ._atoms import normalised, random_atoms, redrawn, update_atoms
+from ._alternation import BasisProblem, Stream, learn, learn_more
+from ._atoms import normalised, random_atoms
 from ._samples import shuffled
 
 # Passes of a fit that learn online before the others refine: soon good, but not to the end.
@@ -80,9 +80,9 @@ class VariationalBasisLearner(
 
     forgetting : float, default=5.0
         How soon online learning, in `partial_fit` and in the first passes of `fit`, forgets what
-        it saw with earlier atoms. At its step t, the weight of all steps before is multiplied by
-        ``(1 - 1 / t) ** forgetting``: the last ``t / (1 + forgetting)`` steps or so count. 0 keeps
-        everything.
+        it saw with earlier atoms. At step t of equal batches, the weight of all steps before is
+        multiplied by ``(1 - 1 / t) ** forgetting``, so that the last ``t / (1 + forgetting)`` of
+        them or so count; batches of unequal weight count by it. 0 keeps everything.
 
     warm_start : bool, default=False
         Whether `fit` starts from the atoms of the fit before, without online passes.
@@ -106,8 +106,8 @@ class VariationalBasisLearner(
     n_iter_ : int
         Passes of the last `fit`.
 
-    n_steps_ : int
-        Batches that the atoms have been learned from; `partial_fit` adds one.
+    n_samples_seen_ : float
+        Weight of all samples that the atoms have been learned from; `partial_fit` adds to it.
 
     n_features_in_ : int
         Number of features seen during fit.
@@ -219,8 +219,8 @@ class VariationalBasisLearner(
         resume = self.warm_start and hasattr(self, "components_")
         atoms = self._atoms_before(X) if resume else self._first_atoms(samples, rng)
         batch_size = self.batch_size or max(512, 2 * len(atoms))
-        n_batches = len(samples.batches(batch_size))
-        n_online = 0 if resume or n_batches == 1 else ONLINE_PASSES
+        single = len(samples.batches(batch_size)) == 1
+        n_online = 0 if resume or single else ONLINE_PASSES
         passes = learn(self._problem(), samples, atoms, batch_size, self.forgetting, n_online)
 
         metadata = None if sample_weight is None else {"sample_weight": sample_weight}
@@ -247,9 +247,10 @@ class VariationalBasisLearner(
                 _warn_unsettled(history, self.tol)
         finally:
             if iterate is not None:
-                self._keep(features, iterate.atoms, iterate.statistics, n_batches)
+                self._keep(features, iterate.atoms, iterate.statistics, samples.weights.sum())
                 self.objective_history_ = np.array(history)
                 self.n_iter_ = len(history)
+                iterate.report.warn(stacklevel=3)
         root.call_on_fit_task_end(**data, reconstruction_attributes={})
         if not self._statistics.codes_codes.any():
             warnings.warn(
@@ -291,17 +292,11 @@ class VariationalBasisLearner(
         X, features = check_fit_data(self, X, reset=not fitted)
         samples = _check_samples(X, sample_weight, rng, may_be_zero=fitted)
         atoms = self._atoms_before(X) if fitted else self._first_atoms(samples, rng)
-        before = (self._statistics, self.n_steps_) if fitted else ()
-
-        problem, stream = self._problem(), Stream(self.forgetting, *before)
-        X = X[samples.rows]
-        codes = problem.code(X, atoms)
-        statistics = stream.advance(problem.gather(codes, X, samples.weights))
-        atoms = update_atoms(statistics, atoms)
-        if len(statistics.unused):
-            errors = problem.errors(X, codes, atoms)
-            atoms = redrawn(atoms, statistics.unused, samples, errors, self.alpha)
-        self._keep(features, atoms, statistics, stream.n_steps)
+        before = (self._statistics, self.n_samples_seen_) if fitted else ()
+        stream = Stream(self.forgetting, *before)
+        iterate = learn_more(self._problem(), samples, atoms, stream)
+        self._keep(features, iterate.atoms, stream.statistics, stream.seen)
+        iterate.report.warn(stacklevel=3)
         return self
 
     def fit_transform(
@@ -343,7 +338,9 @@ class VariationalBasisLearner(
         check_is_fitted(self)
         X = validate_data(self, X, reset=False, dtype=FLOAT_DTYPES, order="C")
         atoms = self.components_.astype(X.dtype, copy=False)
-        return self._problem().code(X, atoms, output="dense")
+        codes, report = self._problem().code(X, atoms, output="dense")
+        report.warn(stacklevel=3)
+        return codes
 
     def inverse_transform(self, X: ArrayLike) -> np.ndarray:
         """Samples that codes stand for.
@@ -394,7 +391,9 @@ class VariationalBasisLearner(
         X = validate_data(self, X, reset=False, dtype=FLOAT_DTYPES, order="C")
         weights = _check_sample_weight(sample_weight, X, ensure_non_negative=True)
         problem, atoms = self._problem(), self.components_.astype(X.dtype, copy=False)
-        errors = problem.errors(X, problem.code(X, atoms), atoms)
+        codes, report = problem.code(X, atoms)
+        report.warn(stacklevel=2)
+        errors = problem.errors(X, codes, atoms)
         return -float(np.average(errors, weights=weights))
 
     def __sklearn_tags__(self):
@@ -440,17 +439,17 @@ class VariationalBasisLearner(
             )
         return self.components_.astype(X.dtype, copy=False)
 
-    def _keep(self, features, atoms, statistics, n_steps):
+    def _keep(self, features, atoms, statistics, seen):
         keep_features(self, features)
         self.components_ = atoms
-        self.n_steps_ = n_steps
+        self.n_samples_seen_ = float(seen)
         self._statistics = statistics
 
 
 def _check_samples(X, sample_weight, rng, may_be_zero=False):
     weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
     samples = shuffled(X, weights, rng)
-    if not (may_be_zero or X[samples.rows].any()):
+    if not (may_be_zero or X.any(axis=1)[samples.rows].any()):
         raise ValueError(
             "X is all zeros where it has weight: there is nothing to learn atoms from."
         )

@@ -58,10 +58,10 @@ class Statistics:
             factor * self.weight,
         )
 
-    @property
-    def unused(self):
-        """Indices of the atoms that no sample uses."""
-        return np.flatnonzero(self.codes_codes.diagonal() == 0)
+    def unused(self, part=0.0):
+        """Indices of the atoms that are used by at most this part of what the most used one is."""
+        use = self.codes_codes.diagonal()
+        return np.flatnonzero(use <= part * use.max())
 
     def objective(self, atoms, alpha):
         """Mean over the weight of 1/2 |x - C'a|^2 + alpha R(a). Cost: n_components ** 2 d."""

@@ -38,7 +38,7 @@ def follow_path(gram, target, support, rates, zeros, rules):
     left = support.left
     left[:] = target
     weight = largest(left, rules.positive)
-    size, left_last, atom = 0, -1, -1
+    size, departed, atom = 0, -1, -1
     for k in range(left.shape[0]):
         if (left[k] if rules.positive else abs(left[k])) == weight:
             atom = k
@@ -53,7 +53,7 @@ def follow_path(gram, target, support, rates, zeros, rules):
         multiply(support.inverse, size, support.signs, support.trial)
         subtract_rows(zeros, gram, support.atoms, support.trial, size, rates)
         length, atom = next_entry(
-            support, rates, weight, rules.positive, left_last, weight - rules.alpha
+            support, rates, weight, rules.positive, departed, weight - rules.alpha
         )
         length, leaving = next_exit(support, size, length)
         for p in range(size):
@@ -61,9 +61,9 @@ def follow_path(gram, target, support, rates, zeros, rules):
         for k in range(left.shape[0]):
             left[k] += length * rates[k]
         weight -= length
-        left_last = -1
+        departed = -1
         if leaving >= 0:
-            left_last, atom = support.atoms[leaving], -1
+            departed, atom = support.atoms[leaving], -1
             size = leave(support, size, leaving)
         elif atom < 0:
             return size, step + 1
@@ -71,11 +71,11 @@ def follow_path(gram, target, support, rates, zeros, rules):
 
 
 @kernel
-def next_entry(support, rates, weight, positive, left_last, length):
+def next_entry(support, rates, weight, positive, departed, length):
     """The step at which the next atom's correlation meets the falling weight, and the atom."""
     atom = -1
     for k in range(rates.shape[0]):
-        if support.inside[k] or k == left_last:
+        if support.inside[k] or k == departed:
             continue
         left, rate = support.left[k], rates[k]
         # How fast the falling weight comes nearer to the correlation from above, from below.

@@ -1,11 +1,13 @@
 """What is solved for every row, and how well it was solved."""
 
+import warnings
 from collections import namedtuple
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 from scipy.linalg import eigvalsh
+from sklearn.exceptions import ConvergenceWarning
 
 
 @dataclass(frozen=True)
@@ -46,7 +48,7 @@ class CodingProblem:
         """`tol`, but not below what the precision can tell from rounding errors."""
         return max(self.tol, 50 * float(np.finfo(self.dtype).eps))
 
-    @property
+    @cached_property
     def rules(self):
         """What the kernels need to know beside arrays."""
         eps = float(np.finfo(self.dtype).eps)
@@ -88,15 +90,44 @@ class CodingReport:
     ----------
     solver : str
         The solver that ran.
+    n_rows : int
+        How many rows there were.
     n_iter : int
         Most rounds, steps or iterations that a row took.
     residual : float
         Worst KKT residual of a row, relative to the row's scale.
+    tolerance : float
+        What it was to be at most: `tol`, or what the precision allows.
     n_unconverged : int
         Rows whose residual is above the tolerance.
     """
 
     solver: str
+    n_rows: int
     n_iter: int
     residual: float
+    tolerance: float
     n_unconverged: int
+
+    def merged(self, other):
+        """One report on the rows of both."""
+        return CodingReport(
+            self.solver,
+            self.n_rows + other.n_rows,
+            max(self.n_iter, other.n_iter),
+            max(self.residual, other.residual),
+            self.tolerance,
+            self.n_unconverged + other.n_unconverged,
+        )
+
+    def warn(self, stacklevel):
+        """Warn once if there are rows that did not converge."""
+        if self.n_unconverged:
+            warnings.warn(
+                f"{self.n_unconverged} of {self.n_rows} rows did not converge with "
+                f"solver={self.solver!r}: the worst relative KKT residual is {self.residual:.1e}, "
+                f"it should be at most {self.tolerance:.1e}. Increase max_iter or tol, or look for "
+                "atoms that hardly differ.",
+                ConvergenceWarning,
+                stacklevel=stacklevel + 1,
+            )

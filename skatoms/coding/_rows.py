@@ -12,7 +12,7 @@ def unpack_rows(data, indices, indptr, start, stop, out):
     out[:] = 0
     for i in range(start, stop):
         for position in range(indptr[i], indptr[i + 1]):
-            out[i - start, indices[position]] = data[position]
+            out[i - start, indices[position]] += data[position]
 
 
 @kernel

@@ -1,17 +1,18 @@
 """Choose a solver, run it on all rows, report."""
 
 import threading
-import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
 
 import numpy as np
-from scipy.sparse import csr_array, issparse
-from sklearn.exceptions import ConvergenceWarning
+from scipy.sparse import issparse
 
 from ..backend import run_chunks
 from ._active_set import active_set_rows
 from ._fista import fista_rows
 from ._homotopy import homotopy_rows
 from ._omp import omp_rows
+from ._penalties import L1, Penalty, TopK
 from ._problem import CodingReport
 from ._rows import pack_rows, stack_rows, unpack_rows
 
@@ -37,28 +38,44 @@ def _rank(problem):
     return min(len(problem.gram), problem.rank)
 
 
-# name -> function of (problem, targets, codes) that starts from `codes`, writes the solution into
-# it and returns n_iter and the relative KKT residual of each row.
+@dataclass(frozen=True)
+class Solver:
+    """A way to solve a problem.
+
+    Attributes
+    ----------
+    run : callable
+        Function of (problem, targets, codes) that starts from `codes`, writes the solution into it
+        and returns n_iter and the relative KKT residual of each row.
+    penalty : type
+        What it can solve.
+    warm : bool
+        Whether it makes use of codes to start from.
+    """
+
+    run: Callable
+    penalty: type
+    warm: bool
+
+
 SOLVERS = {
-    "active-set": _by_rows(active_set_rows, _rank),
-    "homotopy": _by_rows(homotopy_rows, _rank),
-    "fista": fista_rows,
-    "omp": _by_rows(omp_rows, lambda problem: problem.penalty.n_nonzero),
+    "active-set": Solver(_by_rows(active_set_rows, _rank), L1, warm=True),
+    "homotopy": Solver(_by_rows(homotopy_rows, _rank), L1, warm=False),
+    "fista": Solver(fista_rows, Penalty, warm=True),
+    "omp": Solver(_by_rows(omp_rows, lambda problem: problem.penalty.n_nonzero), TopK, warm=False),
 }
-# Those that make use of codes to start from.
-WARM_SOLVERS = ("active-set", "fista")
 
 
 def choose_solver(name, penalty):
     """The name of the solver to run; "auto" takes the penalty's best one."""
+    able = [known for known in penalty.solvers if isinstance(penalty, SOLVERS[known].penalty)]
     if name == "auto":
-        return penalty.solvers[0]
+        return able[0]
     if name not in SOLVERS:
         raise ValueError(f"solver must be 'auto' or one of {sorted(SOLVERS)}, got {name!r}.")
-    if name not in penalty.solvers:
+    if name not in able:
         raise ValueError(
-            f"solver={name!r} can not solve {penalty!r}: use 'auto' or one of "
-            f"{sorted(penalty.solvers)}."
+            f"solver={name!r} can not solve {penalty!r}: use 'auto' or one of {sorted(able)}."
         )
     return name
 
@@ -84,10 +101,8 @@ def solve_rows(problem, targets, n_rows, *, solver="auto", start=None, output="d
     report : CodingReport
     """
     name = choose_solver(solver, problem.penalty)
-    solve, n_atoms = SOLVERS[name], len(problem.gram)
+    solve, n_atoms = SOLVERS[name].run, len(problem.gram)
     dense = np.empty((n_rows, n_atoms), problem.dtype) if output == "dense" else None
-    if issparse(start):
-        start = csr_array(start)
 
     # Each thread writes over its own two blocks: fresh memory for every chunk would cost more.
     scratch = threading.local()
@@ -114,15 +129,12 @@ def solve_rows(problem, targets, n_rows, *, solver="auto", start=None, output="d
 
 
 def _report(problem, solver, n_iter, residuals):
-    # Written so that a residual that is not a number counts as unconverged.
-    n_unconverged = int(np.count_nonzero(~(residuals <= problem.tolerance)))
-    report = CodingReport(solver, int(n_iter.max()), float(residuals.max()), n_unconverged)
-    if n_unconverged:
-        warnings.warn(
-            f"{n_unconverged} of {len(residuals)} rows did not converge with solver={solver!r}: "
-            f"the worst relative KKT residual is {report.residual:.1e}, tol={problem.tol:.1e}. "
-            "Increase max_iter or tol, or use solver='auto'.",
-            ConvergenceWarning,
-            stacklevel=5,
-        )
-    return report
+    return CodingReport(
+        solver=solver,
+        n_rows=len(residuals),
+        n_iter=int(n_iter.max()),
+        residual=float(residuals.max()),
+        tolerance=problem.tolerance,
+        # Written so that a residual that is not a number counts as unconverged.
+        n_unconverged=int(np.count_nonzero(~(residuals <= problem.tolerance))),
+    )

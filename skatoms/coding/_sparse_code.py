@@ -4,15 +4,14 @@ from numbers import Integral, Real
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.sparse import csr_array, issparse, sparray, spmatrix
+from scipy.sparse import csr_array, sparray, spmatrix
 from sklearn.utils.validation import check_array
 
+from .._validation import FLOAT_DTYPES
 from ..backend import product
 from ._penalties import Penalty, as_penalty
 from ._problem import CodingProblem, CodingReport
-from ._solvers import WARM_SOLVERS, choose_solver, solve_rows
-
-FLOAT_DTYPES = (np.float64, np.float32)
+from ._solvers import SOLVERS, choose_solver, solve_rows
 
 
 def sparse_code(
@@ -148,10 +147,10 @@ def sparse_code(
     if output not in ("dense", "sparse"):
         raise ValueError(f"output must be 'dense' or 'sparse', got {output!r}.")
     if codes_init is not None:
-        if chosen not in WARM_SOLVERS:
+        if not SOLVERS[chosen].warm:
             raise ValueError(
                 f"codes_init does not go with solver={solver!r}, which starts from zero: leave it "
-                f"out, or use one of {WARM_SOLVERS}."
+                "out, or use 'active-set' or 'fista'."
             )
         codes_init = _check_codes(codes_init, X, components)
     codes, report = encode(
@@ -166,6 +165,7 @@ def sparse_code(
         output=output,
         n_jobs=n_jobs,
     )
+    report.warn(stacklevel=2)
     return (codes, report) if return_report else codes
 
 
@@ -223,6 +223,4 @@ def _check_codes(codes_init, X, components):
             f"codes_init has shape {codes.shape}, but X and components need "
             f"{(len(X), len(components))}."
         )
-    if issparse(codes):
-        codes.sum_duplicates()
     return codes

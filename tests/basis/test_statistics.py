@@ -31,7 +31,9 @@ def test_statistics_are_the_weighted_sums(problem):
     assert_allclose(found.data_energy, weights @ (x**2).sum(axis=1))
     assert_allclose(found.penalty, weights @ np.abs(a).sum(axis=1), rtol=1e-6)
     assert_allclose(found.weight, weights.sum())
-    assert_array_equal(found.unused, np.flatnonzero(~a.any(axis=0)))
+    assert_array_equal(found.unused(), np.flatnonzero(~a.any(axis=0)))
+    use = (weights[:, None] * a**2).sum(axis=0)
+    assert_array_equal(found.unused(0.5), np.flatnonzero(use <= 0.5 * use.max()))
 
 
 def test_the_objective_from_statistics_is_the_objective_from_samples(problem):
@@ -132,6 +134,14 @@ def test_equal_rows_become_one_sample_with_the_sum_of_their_weights():
     samples = shuffled(X, np.array([1.0, 2, 3, 0, 5, 6]), np.random.RandomState(0))
     assert sorted(samples.rows) == [0, 1, 5]
     assert samples.weights[samples.rows == 1] == 10
+
+
+def test_atoms_start_on_samples_as_long_as_there_are_any():
+    X = np.concatenate([np.zeros((1, 4)), np.eye(4)])
+    for seed in range(10):
+        rng = np.random.RandomState(seed)
+        atoms = random_atoms(shuffled(X, np.ones(5), rng), 4, rng)
+        assert_array_equal(np.sort(atoms @ np.eye(4), axis=0)[-1], np.ones(4))
 
 
 @pytest.mark.parametrize("size", [1, 3, 7, 10, 99])

@@ -8,7 +8,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.optimize import minimize
 from sklearn.linear_model import Lasso, orthogonal_mp
 
-from skatoms.coding import sparse_code
+from skatoms.coding import L1, sparse_code
 
 from .problems import (
     allowed_violations,
@@ -19,8 +19,8 @@ from .problems import (
     weights,
 )
 
-EXACT = ["active-set", "homotopy"]
-L1_SOLVERS = [*EXACT, "fista"]
+L1_SOLVERS = L1.solvers
+EXACT = [solver for solver in L1_SOLVERS if solver != "fista"]
 
 
 def largest_correlation(X, atoms):

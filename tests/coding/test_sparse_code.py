@@ -108,7 +108,10 @@ def test_the_report_tells_how_it_went(problem):
     assert report.solver == "active-set"
     assert 1 < report.n_iter < 30
     assert 0 <= report.residual <= 1e-6
-    assert report.n_unconverged == 0
+    assert (report.n_unconverged, report.n_rows, report.tolerance) == (0, 300, 1e-6)
+    single = [part.astype(np.float32) for part in problem]
+    _, report = sparse_code(*single, alpha=ALPHA, return_report=True)
+    assert report.tolerance == 50 * np.finfo(np.float32).eps
 
 
 @pytest.mark.parametrize("solver", ["active-set", "homotopy", "fista"])
@@ -131,6 +134,25 @@ def test_one_warning_names_the_rows_that_did_not_converge_and_the_worst(problem,
     assert f"residual is {relative.max():.1e}" in str(warning.message)
 
 
+def test_a_sparse_start_is_neither_changed_nor_in_need_of_being_canonical(problem):
+    data, columns, starts = np.ones(4), np.array([2, 2, 3, 3]), np.array([0, 2, 4] + 298 * [4])
+    for array in (data, columns, starts):
+        array.flags.writeable = False
+    start = csr_array((data, columns, starts), (300, 30))
+    codes = sparse_code(*problem, alpha=ALPHA, codes_init=start)
+    assert_array_equal(start.data, np.ones(4))
+    assert_allclose(codes, sparse_code(*problem, alpha=ALPHA), atol=1e-5)
+
+
+def test_a_solver_refuses_a_penalty_that_it_was_not_made_for(problem):
+    class Mistaken(L1):
+        solvers = ("omp", "fista")
+
+    assert sparse_code(*problem, alpha=ALPHA, penalty=Mistaken()).any()
+    with pytest.raises(ValueError, match="solver='omp' can not solve"):
+        sparse_code(*problem, alpha=ALPHA, penalty=Mistaken(), solver="omp")
+
+
 def test_other_numbers_are_converted_to_float64(problem):
     X, atoms = (np.round(3 * part) for part in problem)
     expected = sparse_code(X, atoms, alpha=ALPHA)
@@ -151,7 +173,7 @@ def test_atoms_are_taken_in_the_precision_of_the_data(problem):
 def test_memory_order_does_not_matter(problem):
     X, atoms = problem
     expected = sparse_code(X, atoms, alpha=ALPHA)
-    assert_array_equal(sparse_code(np.asfortranarray(X), atoms[::1], alpha=ALPHA), expected)
+    assert_array_equal(sparse_code(np.asfortranarray(X), atoms, alpha=ALPHA), expected)
     wide = np.repeat(X, 2, axis=1)[:, ::2]
     assert_array_equal(sparse_code(wide, np.asfortranarray(atoms), alpha=ALPHA), expected)
 

@@ -9,9 +9,6 @@ import pytest
 import skatoms
 from skatoms.__main__ import main
 
-pytest.importorskip("rich")
-pytest.importorskip("matplotlib")
-
 
 def test_versions_say_what_a_bug_report_needs(capsys):
     assert main(["versions"]) == 0

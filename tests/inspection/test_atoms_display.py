@@ -4,12 +4,11 @@ import sys
 
 import numpy as np
 import pytest
+from matplotlib import pyplot
 from sklearn.exceptions import NotFittedError
 
 from skatoms import VariationalBasisLearner
 from skatoms.inspection import AtomsDisplay
-
-pyplot = pytest.importorskip("matplotlib.pyplot")
 
 
 @pytest.fixture(autouse=True)
