@@ -57,7 +57,8 @@ def sparse_code(
         - "homotopy": exact, follows the path of solutions from zero;
         - "fista": accelerated proximal gradient, able to start from `codes_init`;
         - "omp": orthogonal matching pursuit, a greedy answer to `penalty="top_k"`, the
-          only one for it;
+          only one for it; a row ends early where no atom's correlation with what is left
+          is above `tol` times the largest at its start;
         - "auto": "active-set" for l1, "omp" for top_k.
 
     positive : bool, default=False
