@@ -180,8 +180,9 @@ class Batch:
 
     def renew(self, problem, atoms):
         """Fit the codes to the atoms; return what the samples contribute now."""
-        self.codes, self.report = problem.code(self.copy_X(), atoms, self.codes)
-        return self.contribution(problem)
+        X = self.copy_X()
+        self.codes, self.report = problem.code(X, atoms, self.codes)
+        return problem.gather(self.codes, X, self._samples.weights[self._part])
 
     def useful_errors(self, problem, atoms):
         """The errors of samples that would use an atom put on them: of those longer than alpha."""

@@ -72,7 +72,8 @@ def optimise(gram, target, support, size, factored, rules):
     for done in range(rules.max_iter + 1):
         subtract_rows(target, gram, support.atoms, support.values, size, support.left)
         drift = support_residual(support, size, rules.alpha)
-        excess = outside_residual(support, rules)
+        # Inside the support it is at most the drift, so it may be taken over all atoms.
+        excess = largest(support.left, rules.positive) - rules.alpha
         scale = max(largest_target, rules.rounding * norm1(support.values, size))
         residual = max(drift, excess) / scale
         if residual <= rules.tol or done == rules.max_iter:
@@ -112,16 +113,6 @@ def support_residual(support, size, alpha):
     worst = 0.0
     for p in range(size):
         worst = max(worst, abs(support.left[support.atoms[p]] - alpha * support.signs[p]))
-    return worst
-
-
-@kernel
-def outside_residual(support, rules):
-    """By how much the atoms outside the support violate optimality at the most."""
-    worst = 0.0
-    for k in range(support.left.shape[0]):
-        excess = (support.left[k] if rules.positive else abs(support.left[k])) - rules.alpha
-        worst = max(worst, -rules.alpha if support.inside[k] else excess)
     return worst
 
 
