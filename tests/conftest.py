@@ -8,7 +8,7 @@ from pathlib import Path
 from hypothesis import settings
 
 # The same examples at every run: a failure that is found is found again.
-settings.register_profile("skatoms", deadline=None, derandomize=True, max_examples=60)
+settings.register_profile("skatoms", deadline=None, derandomize=True, max_examples=200)
 settings.load_profile("skatoms")
 
 

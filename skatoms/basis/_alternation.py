@@ -187,5 +187,5 @@ class Batch:
     def useful_errors(self, problem, atoms):
         """The errors of samples that would use an atom put on them: of those longer than alpha."""
         X = self.copy_X()
-        longer = np.einsum("ij,ij->i", X, X) > problem.alpha**2
+        longer = np.linalg.norm(X, axis=1) > problem.alpha
         return np.where(longer, problem.errors(X, self.codes, atoms), 0)

@@ -59,7 +59,9 @@ def sweep_unit_atoms(codes_codes, codes_data, atoms):
             subtract_rows(codes_data[j], atoms, everyone, codes_codes[j], n_atoms, wanted)
             for f in range(n_features):
                 wanted[f] += use * atoms[j, f]
-            length = np.sqrt(np.sum(wanted * wanted))
-            if length > 0:
+            largest = np.max(np.abs(wanted))
+            if 0 < largest < np.inf:
+                wanted /= largest  # squares of very small or large numbers would be lost
+                length = np.sqrt(np.sum(wanted * wanted))
                 for f in range(n_features):
                     atoms[j, f] = wanted[f] / length

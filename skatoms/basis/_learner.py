@@ -214,9 +214,9 @@ class VariationalBasisLearner(
             The fitted estimator.
         """
         rng = check_random_state(self.random_state)
-        X, features = check_fit_data(self, X)
-        samples = _check_samples(X, sample_weight, rng)
         resume = self.warm_start and hasattr(self, "components_")
+        X, features = check_fit_data(self, X, reset=not resume)
+        samples = _check_samples(X, sample_weight, rng)
         atoms = self._atoms_before(X) if resume else self._first_atoms(samples, rng)
         batch_size = self.batch_size or max(512, 2 * len(atoms))
         single = len(samples.batches(batch_size)) == 1
@@ -406,6 +406,7 @@ class VariationalBasisLearner(
         return len(self.components_)
 
     def _problem(self):
+        self._validate_params()  # they may have been set after the fit
         return BasisProblem(L1(positive=self.positive), self.alpha, self.n_jobs)
 
     def _first_atoms(self, samples, rng):
@@ -426,16 +427,11 @@ class VariationalBasisLearner(
 
     def _atoms_before(self, X):
         """The learned atoms, to go on learning from with data like X."""
-        n_components, n_features = self.components_.shape
+        n_components = len(self.components_)
         if self.n_components not in (None, n_components):
             raise ValueError(
                 f"n_components={self.n_components}, but {n_components} atoms were learned before: "
                 "fit anew without warm_start to change their number."
-            )
-        if n_features != X.shape[1]:
-            raise ValueError(
-                f"X has {X.shape[1]} features, but the atoms learned before have {n_features}: fit "
-                "anew without warm_start."
             )
         return self.components_.astype(X.dtype, copy=False)
 
@@ -448,6 +444,12 @@ class VariationalBasisLearner(
 
 def _check_samples(X, sample_weight, rng, may_be_zero=False):
     weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+    with np.errstate(over="ignore"):
+        if not np.isfinite(np.einsum("ij,ij->", X, X)):
+            raise ValueError(
+                f"X has values up to {np.abs(X).max():.1e}, whose squares {X.dtype} can not add "
+                "up: scale it down."
+            )
     samples = shuffled(X, weights, rng)
     if not (may_be_zero or X.any(axis=1)[samples.rows].any()):
         raise ValueError(

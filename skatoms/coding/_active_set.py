@@ -3,7 +3,7 @@
 A row minimises 1/2 a'Ga - b'a + alpha |a|_1. Its support is solved exactly through the inverse of
 the support's Gram matrix; a code that would change sign on the way leaves there. Then the
 correlations of all atoms with what is left show which ones violate the conditions of optimality,
-and the worst of them enter. Every round lowers the objective, so no support comes twice.
+and the worst of them enter. Every round lowers the objective, as far as rounding errors let it.
 """
 
 import numpy as np
@@ -15,6 +15,8 @@ from ._support import empty_support, enter, leave, multiply, write_code
 # more than so many. Fewer would mean more rounds, more would mean atoms that soon leave again.
 ENTRY_FRACTION = 0.6
 MAX_ENTRIES = 8
+# Swaps may go round in circles among atoms that differ by no more than rounding errors.
+MAX_SWAPS = 20
 
 
 @kernel
@@ -67,14 +69,19 @@ def optimise(gram, target, support, size, factored, rules):
     a start that is optimal costs one check.
     """
     largest_target = largest(target, False)
-    drift_before, stuck = np.inf, False
+    drift_before, stuck, n_swaps = np.inf, False, 0
     done, residual = 0, largest_target
     for done in range(rules.max_iter + 1):
         subtract_rows(target, gram, support.atoms, support.values, size, support.left)
         drift = support_residual(support, size, rules.alpha)
         # Inside the support it is at most the drift, so it may be taken over all atoms.
         excess = largest(support.left, rules.positive) - rules.alpha
-        scale = max(largest_target, rules.rounding * norm1(support.values, size))
+        length = norm1(support.values, size)
+        if not length < np.inf:  # an inverse beyond the range of numbers: nothing to go on from
+            support.values[:size] = 0
+            residual = np.inf
+            break
+        scale = max(largest_target, rules.rounding * length)
         residual = max(drift, excess) / scale
         if residual <= rules.tol or done == rules.max_iter:
             break
@@ -87,7 +94,8 @@ def optimise(gram, target, support, size, factored, rules):
             grown = admit(gram, support, size, excess, tolerance, rules)
             if grown == size and drift <= tolerance:
                 grown = swap(gram, support, size, rules)
-            if grown < 0 and stuck:
+                n_swaps += 1
+            if (grown < 0 and stuck) or n_swaps > MAX_SWAPS + 4 * support.atoms.shape[0]:
                 break
             # Where nothing can enter, the support may still be solved more closely, but once only.
             stuck = grown < 0

@@ -55,7 +55,7 @@ class CodingProblem:
         return Rules(
             alpha=float(self.alpha),
             positive=bool(getattr(self.penalty, "positive", False)),
-            max_iter=int(self.max_iter),
+            max_iter=int(min(self.max_iter, 2**31)),
             tol=self.tolerance,
             rounding=8 * eps * float(self.gram.diagonal().max()) / self.tolerance,
             dependence=eps**0.7,
@@ -126,8 +126,8 @@ class CodingReport:
             warnings.warn(
                 f"{self.n_unconverged} of {self.n_rows} rows did not converge with "
                 f"solver={self.solver!r}: the worst relative KKT residual is {self.residual:.1e}, "
-                f"it should be at most {self.tolerance:.1e}. Increase max_iter or tol, or look for "
-                "atoms that hardly differ.",
+                f"it should be at most {self.tolerance:.1e}. Increase max_iter or tol; if that "
+                "does not help, atoms hardly differ or are far too long or short.",
                 ConvergenceWarning,
                 stacklevel=stacklevel + 1,
             )

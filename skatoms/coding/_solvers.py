@@ -34,6 +34,20 @@ def _by_rows(rows_kernel, capacity):
     return solve
 
 
+def _active_set(problem, targets, codes):
+    """The active set, and the path for rows that it does not solve: it fails on other ones."""
+    n_iter, residuals = _by_rows(active_set_rows, _rank)(problem, targets, codes)
+    rows = np.flatnonzero(~(residuals <= problem.tolerance))
+    if len(rows):
+        again = np.zeros_like(codes[rows])
+        steps, residuals_again = _by_rows(homotopy_rows, _rank)(problem, targets[rows], again)
+        better = residuals_again < residuals[rows]
+        codes[rows[better]] = again[better]
+        residuals[rows[better]] = residuals_again[better]
+        n_iter[rows] += steps
+    return n_iter, residuals
+
+
 def _rank(problem):
     return min(len(problem.gram), problem.rank)
 
@@ -59,7 +73,7 @@ class Solver:
 
 
 SOLVERS = {
-    "active-set": Solver(_by_rows(active_set_rows, _rank), L1, warm=True),
+    "active-set": Solver(_active_set, L1, warm=True),
     "homotopy": Solver(_by_rows(homotopy_rows, _rank), L1, warm=False),
     "fista": Solver(fista_rows, Penalty, warm=True),
     "omp": Solver(_by_rows(omp_rows, lambda problem: problem.penalty.n_nonzero), TopK, warm=False),

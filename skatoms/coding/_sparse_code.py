@@ -4,7 +4,7 @@ from numbers import Integral, Real
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.sparse import csr_array, sparray, spmatrix
+from scipy.sparse import csr_array, issparse, sparray, spmatrix
 from sklearn.utils.validation import check_array
 
 from .._validation import FLOAT_DTYPES
@@ -212,6 +212,9 @@ def _check_number(name, value, kind, least):
 
 
 def _check_codes(codes_init, X, components):
+    if issparse(codes_init):
+        codes_init = csr_array(codes_init)
+        codes_init.check_format(full_check=True)
     codes = check_array(
         codes_init,
         accept_sparse="csr",

@@ -44,7 +44,12 @@ class AtomsDisplay:
     def __init__(
         self, components: ArrayLike, *, feature_shape: tuple[int, int] | None = None
     ) -> None:
-        self.components = np.asarray(components)
+        self.components = np.array(components, dtype=float)
+        if self.components.ndim != 2 or self.components.size == 0:
+            raise ValueError(
+                f"components has shape {self.components.shape}, it must be (n_components, "
+                "n_features) with at least one of each."
+            )
         self.feature_shape = feature_shape
 
     @classmethod
@@ -78,7 +83,10 @@ class AtomsDisplay:
             The display, drawn.
         """
         check_is_fitted(estimator, "components_")
-        chosen = estimator.components_ if order is None else estimator.components_[order]
+        if max_atoms < 1:
+            raise ValueError(f"max_atoms must be at least 1, got {max_atoms!r}.")
+        atoms = estimator.components_
+        chosen = atoms if order is None else atoms[np.asarray(order, dtype=int)]
         return cls(chosen[:max_atoms], feature_shape=feature_shape).plot()
 
     def plot(self, *, figure=None) -> Self:
@@ -103,7 +111,9 @@ class AtomsDisplay:
         """
         n_atoms, n_features = self.components.shape
         shape = self.feature_shape
-        if shape is not None and (len(shape) != 2 or math.prod(shape) != n_features):
+        if shape is not None and not (
+            np.shape(shape) == (2,) and min(shape) > 0 and math.prod(shape) == n_features
+        ):
             raise ValueError(
                 f"feature_shape={shape} must be (height, width) with height * width = "
                 f"{n_features}, the number of features of an atom."

@@ -11,6 +11,7 @@ import joblib
 import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
+from scipy.sparse import issparse
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from skatoms.backend import product, run_chunks, single_threaded_blas
@@ -89,6 +90,30 @@ def test_codes_are_the_same_for_any_number_of_threads(problem, solver, dtype):
         assert_array_equal(sparse_code(X, atoms, alpha=2, solver=solver, n_jobs=n_jobs), one)
 
 
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"output": "sparse"},
+        {"positive": True},
+        {"penalty": "top_k", "n_nonzero": 5},
+        {"codes_init": np.random.default_rng(1).standard_normal((700, 40))},
+        {"max_iter": 2},
+    ],
+    ids=lambda settings: "-".join(settings),
+)
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_codes_and_reports_are_the_same_for_any_number_of_threads(problem, settings):
+    def code(n_jobs):
+        codes, report = sparse_code(*problem, n_jobs=n_jobs, return_report=True, **settings)
+        return codes.toarray() if issparse(codes) else codes, report
+
+    codes, report = code(1)
+    for n_jobs in (2, -1):
+        same_codes, same_report = code(n_jobs)
+        assert_array_equal(same_codes, codes)
+        assert same_report == report
+
+
 def test_blas_gets_its_threads_back(problem):
     with threadpool_limits(2, user_api="blas"):
         before = blas_threads()
@@ -148,7 +173,7 @@ def test_read_only_and_memory_mapped_arrays_are_taken(problem, tmp_path):
 
 
 FORK = """
-import multiprocessing, os, threading
+import multiprocessing, os, sys
 import numpy as np
 from skatoms.coding import sparse_code
 
@@ -162,7 +187,7 @@ def check(queue=None):
 
 child = os.fork()
 if child == 0:
-    os._exit(0 if check() else 1)
+    sys.exit(0 if check() else 1)  # as a process ends: pools and other hooks have their say
 assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
 
 context = multiprocessing.get_context("fork")
@@ -182,23 +207,25 @@ def test_codes_after_a_fork():
 
 
 INTERRUPTED = """
+import sys
 import numpy as np
 from skatoms.coding import sparse_code
 
 rng = np.random.default_rng(0)
-atoms = rng.standard_normal((600, 300))
-sparse_code(atoms[:5], atoms, alpha=1, n_jobs=2)
+atoms = rng.standard_normal((200, 100))
+sparse_code(atoms[:5], atoms, alpha=1)
 print("ready", flush=True)
 try:
-    sparse_code(rng.standard_normal((200_000, 300)), atoms, alpha=0.01, n_jobs=2)
+    sparse_code(rng.standard_normal((400_000, 100)), atoms, alpha=0.01, n_jobs=int(sys.argv[1]))
 except KeyboardInterrupt:
     print("interrupted", flush=True)
 """
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals are sent in another way there")
-def test_an_interrupt_ends_the_work_soon():
-    arguments = [sys.executable, "-c", INTERRUPTED]
+@pytest.mark.parametrize("n_jobs", ["1", "2"])
+def test_an_interrupt_ends_the_work_soon(n_jobs):
+    arguments = [sys.executable, "-c", INTERRUPTED, n_jobs]
     with subprocess.Popen(arguments, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout.readline() == "ready\n"
         time.sleep(1.5)

@@ -7,6 +7,7 @@ import time
 import warnings
 
 import numpy as np
+import pandas
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.sparse import csr_array
@@ -358,6 +359,35 @@ def test_bad_parameters_are_named(samples, changes, message):
         learner(**changes).fit(samples)
 
 
+def test_parameters_set_after_a_fit_are_checked_too(samples):
+    model = learner().fit(samples)
+    atoms = model.components_
+    model.set_params(alpha=-1)
+    for method in ("partial_fit", "transform", "score"):
+        with pytest.raises(ValueError, match="'alpha'"):
+            getattr(model, method)(samples)
+    assert model.components_ is atoms
+
+
+@pytest.mark.parametrize("scale", [1e-60, 1e60, 1e140])
+def test_the_unit_of_the_data_does_not_matter(samples, scale):
+    model = learner(alpha=0.3 * scale, init=np.eye(20)[:16], max_iter=5)
+    expected = learner(init=np.eye(20)[:16], max_iter=5).fit(samples).components_
+    assert_allclose(model.fit(samples * scale).components_, expected, atol=1e-6)
+
+
+def test_data_beyond_the_range_of_squares_are_refused(samples):
+    with pytest.raises(ValueError, match=r"X has values up to .* scale it down"):
+        learner().fit(1e160 * samples)
+
+
+def test_warm_start_refuses_features_of_other_names(samples):
+    frame = pandas.DataFrame(samples).add_prefix("x")
+    model = learner(warm_start=True).fit(frame)
+    with pytest.raises(ValueError, match="feature names should match"):
+        model.fit(frame[frame.columns[::-1]])
+
+
 def test_bad_weights_are_refused(samples):
     for weights, message in (
         (-np.ones(300), "[Nn]egative"),
@@ -370,7 +400,7 @@ def test_bad_weights_are_refused(samples):
 
 def test_warm_start_refuses_another_number_of_atoms_or_features(samples):
     model = learner(warm_start=True).fit(samples)
-    with pytest.raises(ValueError, match="X has 4 features, but the atoms learned before have 20"):
+    with pytest.raises(ValueError, match=r"X has 4 features, but .* expecting 20"):
         model.fit(samples[:, :4])
     with pytest.raises(ValueError, match="n_components=3, but 16 atoms"):
         model.set_params(n_components=3).fit(samples)

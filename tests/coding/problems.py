@@ -38,6 +38,23 @@ def allowed_violations(X, atoms, codes, tol=1e-6):
     return relative + large_codes + products
 
 
+def duality_gaps(X, atoms, codes, alpha, positive):
+    """How far the objective of each row can be from its least value: a bound, in float64.
+
+    What a code leaves, scaled until no atom's correlation with it is above alpha, is a point of
+    the dual problem, whose value is never above the least objective.
+    """
+    X, atoms, codes = (np.asarray(part, dtype=np.float64) for part in (X, atoms, codes))
+    left = X - codes @ atoms
+    correlations = left @ atoms.T
+    largest = (correlations if positive else np.abs(correlations)).max(axis=1)
+    scale = np.ones(len(X))
+    np.divide(alpha, largest, out=scale, where=largest > alpha)
+    feasible = scale[:, None] * left
+    dual = 0.5 * (X**2).sum(axis=1) - 0.5 * ((X - feasible) ** 2).sum(axis=1)
+    return objectives(X, atoms, codes, alpha) - dual
+
+
 def make_problem(seed, n_rows, n_features, n_atoms, *, twist="none", scale=1.0, dtype=np.float64):
     """Random rows and atoms, with a twist."""
     rng = np.random.default_rng(seed)

@@ -1,17 +1,22 @@
 """Every solver against answers that come from elsewhere."""
 
+import warnings
+
 import numpy as np
 import pytest
-from hypothesis import assume, given
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
-from scipy.optimize import minimize
-from sklearn.linear_model import Lasso, orthogonal_mp
+from scipy.optimize import minimize, nnls
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.linear_model import Lasso, LassoLars, orthogonal_mp, orthogonal_mp_gram
 
 from skatoms.coding import L1, sparse_code
 
 from .problems import (
+    TWISTS,
     allowed_violations,
+    duality_gaps,
     kkt_violations,
     make_problem,
     objectives,
@@ -49,15 +54,59 @@ def test_fista_meets_the_kkt_conditions(problem, weight, positive):
     assert np.all(violations <= 1.5 * allowed_violations(X, atoms, codes))
 
 
+@given(
+    problem=problems,
+    weight=weights,
+    positive=st.booleans(),
+    seed=st.integers(0, 1000),
+    density=st.sampled_from([0.1, 0.5, 1.0]),
+    size=st.sampled_from([1e-3, 1.0, 1e3]),
+)
+def test_any_start_leads_to_the_kkt_conditions(problem, weight, positive, seed, density, size):
+    X, atoms = problem
+    alpha = weight * largest_correlation(X, atoms)
+    rng, shape = np.random.default_rng(seed), (len(X), len(atoms))
+    start = size * np.abs(X).max() * rng.standard_normal(shape) * (rng.random(shape) < density)
+    codes = sparse_code(X, atoms, alpha=alpha, positive=positive, codes_init=start)
+    assert np.isfinite(codes).all()
+    assert not (positive and (codes < 0).any())
+    violations = kkt_violations(X, atoms, codes, alpha, positive)
+    assert np.all(violations <= 1.5 * allowed_violations(X, atoms, codes))
+
+
+@pytest.mark.parametrize("solver", EXACT)
+@given(problem=problems, weight=weights.filter(lambda w: w >= 0.01), positive=st.booleans())
+def test_exact_solvers_close_the_duality_gap_to_the_precision(solver, problem, weight, positive):
+    X, atoms = problem
+    alpha = weight * largest_correlation(X, atoms)
+    assume(alpha > 0)
+    codes = sparse_code(X, atoms, alpha=alpha, positive=positive, solver=solver, tol=0)
+    gaps = duality_gaps(X, atoms, codes, alpha, positive)
+    # With violations v of the KKT conditions a gap is at most v / alpha * |x|^2, where v < alpha.
+    part = 2 * allowed_violations(X, atoms, codes, tol=0) / alpha
+    squares = (X.astype(np.float64) ** 2).sum(axis=1)
+    assert np.all(gaps <= (part + 50 * np.finfo(X.dtype).eps) * squares)
+
+
 @pytest.mark.parametrize("solver", L1_SOLVERS)
-@given(problem=problems, positive=st.booleans())
-def test_codes_are_zero_from_the_largest_correlation_on_and_not_before(solver, problem, positive):
+@given(problem=problems, weight=st.sampled_from([0.3, 0.99, 1.001]), positive=st.booleans())
+def test_a_row_is_zero_if_its_largest_correlation_is_at_most_alpha_and_only_then(
+    solver, problem, weight, positive
+):
     X, atoms = problem
     correlations = X.astype(np.float64) @ atoms.T.astype(np.float64)
-    top = (correlations if positive else np.abs(correlations)).max()
-    assume(top > 1e-3 * np.linalg.norm(X) * np.linalg.norm(atoms))
-    assert not sparse_code(X, atoms, alpha=1.001 * top, positive=positive, solver=solver).any()
-    assert sparse_code(X, atoms, alpha=0.99 * top, positive=positive, solver=solver).any()
+    tops = (correlations if positive else np.abs(correlations)).max(axis=1)
+    assume(tops.max() > 1e-3 * np.linalg.norm(X) * np.linalg.norm(atoms))
+    alpha = weight * tops.max()
+    codes = sparse_code(X, atoms, alpha=alpha, positive=positive, solver=solver, max_iter=10**5)
+    assert not codes[tops < 0.9999 * alpha].any()
+    assert codes[tops > 1.0001 * alpha].any(axis=1).all()
+
+
+@pytest.mark.parametrize("solver", L1_SOLVERS)
+def test_at_its_largest_correlation_a_row_is_zero(solver):
+    X = np.array([[0.3, -0.7], [0.1, 0.2]])
+    assert not sparse_code(X, np.eye(2), alpha=0.7, solver=solver).any()
 
 
 @pytest.mark.parametrize("positive", [False, True])
@@ -72,6 +121,18 @@ def test_objective_is_that_of_scikit_learns_coordinate_descent(solver, twist, po
         X, atoms, alpha=alpha, positive=positive, solver=solver, tol=1e-9, max_iter=10**5
     )
     assert_allclose(objectives(X, atoms, found, alpha), expected, rtol=1e-9)
+
+
+@pytest.mark.parametrize("solver", L1_SOLVERS)
+@pytest.mark.parametrize("shape", [(12, 6), (10, 25), (1, 5), (6, 1)])
+def test_codes_are_those_of_scikit_learns_lars(solver, shape):
+    n_features, n_atoms = shape
+    X, atoms = make_problem(6, 10, n_features, n_atoms)
+    alpha = 0.1 * largest_correlation(X, atoms)
+    reference = LassoLars(alpha / n_features, fit_intercept=False)
+    expected = np.reshape(reference.fit(atoms.T, X.T).coef_, (10, n_atoms))
+    found = sparse_code(X, atoms, alpha=alpha, solver=solver, tol=1e-11, max_iter=10**5)
+    assert_allclose(found, expected, rtol=1e-7, atol=1e-8)
 
 
 @pytest.mark.parametrize("positive", [False, True])
@@ -108,6 +169,13 @@ def test_without_a_penalty_it_is_least_squares(solver):
     assert_allclose(codes, np.linalg.lstsq(atoms.T, X.T)[0].T, rtol=1e-6)
 
 
+@pytest.mark.parametrize("solver", L1_SOLVERS)
+def test_positive_codes_without_a_penalty_are_non_negative_least_squares(solver):
+    X, atoms = make_problem(7, 10, 9, 6)
+    codes = sparse_code(X, atoms, alpha=0, positive=True, solver=solver, tol=1e-10, max_iter=10**5)
+    assert_allclose(codes, [nnls(atoms.T, x)[0] for x in X], rtol=1e-6, atol=1e-8)
+
+
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_omp_takes_the_atoms_that_scikit_learn_takes(dtype):
     X, atoms = make_problem(3, 30, 12, 40)
@@ -116,6 +184,9 @@ def test_omp_takes_the_atoms_that_scikit_learn_takes(dtype):
     for n_nonzero in (1, 3, 8):
         codes = sparse_code(X, atoms, penalty="top_k", n_nonzero=n_nonzero)
         expected = orthogonal_mp(atoms.T, X.T, n_nonzero_coefs=n_nonzero).T
+        assert_allclose(codes, expected, atol=2e3 * np.finfo(dtype).eps)
+        gram, targets = atoms @ atoms.T, atoms @ X.T
+        expected = orthogonal_mp_gram(gram, targets, n_nonzero_coefs=n_nonzero).T
         assert_allclose(codes, expected, atol=2e3 * np.finfo(dtype).eps)
 
 
@@ -145,6 +216,23 @@ def test_omp_ends_early_where_nothing_is_left():
     assert_array_equal(codes, 2 * atoms[:2])
 
 
+@pytest.mark.parametrize("solver", EXACT)
+def test_atoms_that_differ_by_rounding_errors_do_not_send_it_round_in_circles(solver):
+    s, h = 0.5**0.5, 1e-8
+    atoms = [[s, -0.8 * h, -s], [s, 2 * h, s], [0.6 * h, 0.5 * h, -1], [-0.8 * h, -s, s]]
+    codes = sparse_code([[0, 0, 2.0]], atoms, alpha=0.1, solver=solver)
+    assert_allclose(codes, [[0, 0, -1.9, 0]], atol=1e-6)
+
+
+@pytest.mark.parametrize("solver", EXACT)
+def test_a_code_that_is_not_a_number_is_never_called_solved(solver):
+    X = np.random.default_rng(0).standard_normal((1, 6))
+    atoms = 1e-160 * np.eye(6)  # their squares are below what float64 can invert
+    with pytest.warns(ConvergenceWarning, match="1 of 1 rows"):
+        codes = sparse_code(X, atoms, alpha=1e-161, solver=solver)
+    assert np.isfinite(codes).all()
+
+
 def test_a_thousand_atoms_in_few_dimensions_are_no_trouble():
     X, atoms = make_problem(5, 40, 30, 1000)
     atoms /= np.linalg.norm(atoms, axis=1, keepdims=True)
@@ -153,3 +241,33 @@ def test_a_thousand_atoms_in_few_dimensions_are_no_trouble():
         violations = kkt_violations(X, atoms, codes, 1e-3, positive=False)
         assert np.all(violations <= allowed_violations(X, atoms, codes))
         assert (codes != 0).sum(axis=1).max() <= 30
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("solver", EXACT)
+@settings(max_examples=2000)
+@given(
+    seed=st.integers(0, 10**6),
+    shape=st.tuples(st.integers(1, 6), st.integers(1, 40), st.integers(1, 100)),
+    twist=st.sampled_from(TWISTS),
+    scale=st.sampled_from([1e-6, 1.0, 1e6]),
+    dtype=st.sampled_from([np.float32, np.float64]),
+    weight=weights,
+    positive=st.booleans(),
+)
+def test_exact_solvers_meet_the_kkt_conditions_on_larger_problems_or_say_so(
+    solver, seed, shape, twist, scale, dtype, weight, positive
+):
+    X, atoms = make_problem(seed, *shape, twist=twist, scale=scale, dtype=dtype)
+    alpha = weight * largest_correlation(X, atoms)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        codes, report = sparse_code(
+            X, atoms, alpha=alpha, positive=positive, solver=solver, return_report=True
+        )
+    violations = kkt_violations(X, atoms, codes, alpha, positive)
+    unsolved = np.count_nonzero(violations > 1.5 * allowed_violations(X, atoms, codes))
+    assert unsolved <= report.n_unconverged
+    # A Gram matrix in float32 can not tell atoms that hardly differ apart, which only matters
+    # where the penalty leaves that to the data.
+    assert (dtype == np.float32 and weight < 0.01) or report.n_unconverged == 0

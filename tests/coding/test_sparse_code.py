@@ -184,6 +184,13 @@ def test_rows_are_independent_of_each_other(problem):
     assert_allclose(sparse_code(X[123:124], atoms, alpha=ALPHA)[0], codes[123], atol=1e-12)
 
 
+def test_a_broken_sparse_start_is_refused(problem):
+    start = csr_array(np.ones((300, 30)))
+    start.indices[0] = 10**8
+    with pytest.raises(ValueError, match="indices"):
+        sparse_code(*problem, codes_init=start)
+
+
 GOOD = {"X": np.eye(3), "components": np.eye(3)}
 REFUSED = [
     ({"X": np.zeros(3)}, "2D array"),

@@ -55,6 +55,15 @@ def test_a_shape_that_does_not_fit_is_refused(fitted):
         AtomsDisplay.from_estimator(fitted, feature_shape=(4, 4))
 
 
+def test_nothing_to_draw_is_refused(fitted):
+    with pytest.raises(ValueError, match="max_atoms must be at least 1, got 0"):
+        AtomsDisplay.from_estimator(fitted, max_atoms=0)
+    with pytest.raises(ValueError, match=r"components has shape \(0, 6\)"):
+        AtomsDisplay.from_estimator(fitted, order=[])
+    with pytest.raises(ValueError, match="feature_shape=6 must be"):
+        AtomsDisplay.from_estimator(fitted, feature_shape=6)
+
+
 def test_an_estimator_that_is_not_fitted_is_refused():
     with pytest.raises(NotFittedError):
         AtomsDisplay.from_estimator(VariationalBasisLearner())
