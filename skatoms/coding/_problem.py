@@ -110,7 +110,18 @@ class CodingReport:
     n_unconverged: int
 
     def merged(self, other):
-        """One report on the rows of both."""
+        """One report on the rows of both.
+
+        Parameters
+        ----------
+        other : CodingReport
+            On other rows of the same problem.
+
+        Returns
+        -------
+        report : CodingReport
+            On all of them.
+        """
         return CodingReport(
             self.solver,
             self.n_rows + other.n_rows,
@@ -121,7 +132,18 @@ class CodingReport:
         )
 
     def warn(self, stacklevel):
-        """Warn once if there are rows that did not converge."""
+        """Warn once if there are rows that did not converge.
+
+        Parameters
+        ----------
+        stacklevel : int
+            As for :func:`warnings.warn`, seen from the caller.
+
+        Warns
+        -----
+        ConvergenceWarning
+            How many rows, and the worst residual.
+        """
         if self.n_unconverged:
             warnings.warn(
                 f"{self.n_unconverged} of {self.n_rows} rows did not converge with "
