@@ -15,7 +15,7 @@ from scipy.sparse import issparse
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from skatoms.backend import product, run_chunks, single_threaded_blas
-from skatoms.coding import sparse_code
+from skatoms.coding import L1, sparse_code
 
 
 @pytest.fixture(scope="module")
@@ -112,6 +112,21 @@ def test_codes_and_reports_are_the_same_for_any_number_of_threads(problem, setti
         same_codes, same_report = code(n_jobs)
         assert_array_equal(same_codes, codes)
         assert same_report == report
+
+
+def test_codes_are_computed_in_other_threads_if_n_jobs_says_so(problem):
+    class Watched(L1):
+        solvers = ("fista",)
+
+        def prox(self, values, weight):
+            seen.add(threading.get_ident())
+            return super().prox(values, weight)
+
+    for n_jobs in (1, 2):
+        seen = set()
+        sparse_code(*problem, alpha=2, penalty=Watched(), n_jobs=n_jobs)
+        assert 1 <= len(seen) <= n_jobs
+        assert (threading.get_ident() in seen) == (n_jobs == 1)
 
 
 def test_blas_gets_its_threads_back(problem):

@@ -88,6 +88,19 @@ def test_exact_solvers_close_the_duality_gap_to_the_precision(solver, problem, w
     assert np.all(gaps <= (part + 50 * np.finfo(X.dtype).eps) * squares)
 
 
+def test_fista_takes_a_third_of_the_steps_that_its_gradient_steps_alone_would_take():
+    X, atoms = make_problem(0, 20, 30, 20)
+    atoms /= np.linalg.norm(atoms, axis=1, keepdims=True)
+    alpha = 0.01 * largest_correlation(X, atoms)
+    _, report = sparse_code(X, atoms, alpha=alpha, solver="fista", tol=1e-8, return_report=True)
+    codes, curvature = np.zeros((20, 20)), np.linalg.norm(atoms, 2) ** 2
+    for _ in range(3 * report.n_iter):
+        moved = codes + (X - codes @ atoms) @ atoms.T / curvature
+        codes = moved - np.clip(moved, -alpha / curvature, alpha / curvature)
+    violations = kkt_violations(X, atoms, codes, alpha, positive=False)
+    assert (violations / np.abs(X @ atoms.T).max(axis=1)).max() > 1e-8
+
+
 @pytest.mark.parametrize("solver", L1_SOLVERS)
 @given(problem=problems, weight=st.sampled_from([0.3, 0.99, 1.001]), positive=st.booleans())
 def test_a_row_is_zero_if_its_largest_correlation_is_at_most_alpha_and_only_then(

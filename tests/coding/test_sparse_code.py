@@ -134,6 +134,19 @@ def test_one_warning_names_the_rows_that_did_not_converge_and_the_worst(problem,
     assert f"residual is {relative.max():.1e}" in str(warning.message)
 
 
+@pytest.mark.parametrize("solver", ["active-set", "homotopy"])
+@pytest.mark.parametrize(("dtype", "size"), [(np.float32, 1e25), (np.float64, 1e200)])
+@pytest.mark.filterwarnings("ignore:overflow:RuntimeWarning", "ignore:invalid:RuntimeWarning")
+def test_what_leaves_the_range_of_numbers_does_not_pass_for_a_solution(
+    problem, solver, dtype, size
+):
+    X, atoms = (part.astype(dtype) for part in problem)
+    for scale_X, scale_atoms in ((1, size), (size, size)):
+        with pytest.warns(ConvergenceWarning, match="300 of 300 rows did not converge"):
+            codes = sparse_code(scale_X * X, scale_atoms * atoms, alpha=ALPHA, solver=solver)
+        assert np.isfinite(codes).all()
+
+
 def test_a_sparse_start_is_neither_changed_nor_in_need_of_being_canonical(problem):
     data, columns, starts = np.ones(4), np.array([2, 2, 3, 3]), np.array([0, 2, 4] + 298 * [4])
     for array in (data, columns, starts):
@@ -141,7 +154,14 @@ def test_a_sparse_start_is_neither_changed_nor_in_need_of_being_canonical(proble
     start = csr_array((data, columns, starts), (300, 30))
     codes = sparse_code(*problem, alpha=ALPHA, codes_init=start)
     assert_array_equal(start.data, np.ones(4))
-    assert_allclose(codes, sparse_code(*problem, alpha=ALPHA), atol=1e-5)
+    expected = sparse_code(*problem, alpha=ALPHA, output="sparse")
+    assert_allclose(codes, expected.toarray(), atol=1e-5)
+    halves = csr_array(
+        (np.repeat(expected.data / 2, 2), np.repeat(expected.indices, 2), 2 * expected.indptr),
+        expected.shape,
+    )
+    _, report = sparse_code(*problem, alpha=ALPHA, codes_init=halves, return_report=True)
+    assert report.n_iter == 0
 
 
 def test_a_solver_refuses_a_penalty_that_it_was_not_made_for(problem):
