@@ -46,6 +46,16 @@ def largest(values, positive):
 
 
 @kernel
+def largest_excess(values, threshold, rules):
+    """By how much a value exceeds a threshold at the most, relative to its atom's length."""
+    worst = -np.inf
+    for k in range(values.shape[0]):
+        value = values[k] if rules.positive else abs(values[k])
+        worst = max(worst, (value - threshold) / rules.lengths[k])
+    return worst
+
+
+@kernel
 def adopt(support, code, rules):
     """Take the non-zeros of a code as the support, without their inverse; return the size."""
     size = 0
@@ -68,15 +78,15 @@ def optimise(gram, target, support, size, factored, rules):
     factored : whether the support's inverse is there; it is made when it is first needed, so that
     a start that is optimal costs one check.
     """
-    largest_target = largest(target, False)
+    largest_target = largest_relative(target, rules)
     drift_before, stuck, n_swaps = np.inf, False, 0
     done, residual = 0, largest_target
     for done in range(rules.max_iter + 1):
         subtract_rows(target, gram, support.atoms, support.values, size, support.left)
-        drift = support_residual(support, size, rules.alpha)
+        drift = support_residual(support, size, rules)
         # Inside the support it is at most the drift, so it may be taken over all atoms.
-        excess = largest(support.left, rules.positive) - rules.alpha
-        length = norm1(support.values, size)
+        excess = largest_excess(support.left, rules.alpha, rules)
+        length = weighted_norm1(support, size, rules)
         if not length < np.inf:  # an inverse beyond the range of numbers: nothing to go on from
             support.values[:size] = 0
             residual = np.inf
@@ -107,20 +117,31 @@ def optimise(gram, target, support, size, factored, rules):
 
 
 @kernel
-def norm1(values, size):
-    """Sum of the first absolute values."""
+def largest_relative(target, rules):
+    """The largest |b|, relative to the atom's length."""
+    worst = 0.0
+    for k in range(target.shape[0]):
+        worst = max(worst, abs(target[k]) / rules.lengths[k])
+    return worst
+
+
+@kernel
+def weighted_norm1(support, size, rules):
+    """Sum of the absolute values, each times the length of its atom."""
     total = 0.0
     for p in range(size):
-        total += abs(values[p])
+        total += abs(support.values[p]) * rules.lengths[support.atoms[p]]
     return total
 
 
 @kernel
-def support_residual(support, size, alpha):
-    """How far the support's own equations are from holding."""
+def support_residual(support, size, rules):
+    """How far the support's own equations are from holding, relative to the atoms' lengths."""
     worst = 0.0
     for p in range(size):
-        worst = max(worst, abs(support.left[support.atoms[p]] - alpha * support.signs[p]))
+        atom = support.atoms[p]
+        violation = abs(support.left[atom] - rules.alpha * support.signs[p])
+        worst = max(worst, violation / rules.lengths[atom])
     return worst
 
 
@@ -147,7 +168,8 @@ def admit(gram, support, size, worst, tolerance, rules):
     entries = 0
     for k in range(support.left.shape[0]):
         left = support.left[k]
-        if (left if rules.positive else abs(left)) - rules.alpha >= bar and not support.inside[k]:
+        excess = (left if rules.positive else abs(left)) - rules.alpha
+        if excess >= bar * rules.lengths[k] and not support.inside[k]:
             size = enter(gram, support, size, k, 1 if left > 0 else -1, rules)
             entries += 1
             if entries == MAX_ENTRIES:
@@ -162,11 +184,12 @@ def swap(gram, support, size, rules):
     Moving along the dependence leaves the fit as it is while the l1 norm falls, until a code
     reaches zero: its atom leaves. Returns the size, or -1 if there is no such move.
     """
-    atom, worst = -1, rules.alpha
+    atom, worst = -1, 0.0
     for k in range(support.left.shape[0]):
         left = support.left[k] if rules.positive else abs(support.left[k])
-        if left > worst and not support.inside[k]:
-            atom, worst = k, left
+        excess = (left - rules.alpha) / rules.lengths[k]
+        if excess > worst and not support.inside[k]:
+            atom, worst = k, excess
     sign = 1 if support.left[atom] > 0 else -1
     for p in range(size):
         support.cross[p] = gram[atom, support.atoms[p]]

@@ -29,8 +29,7 @@ def fista_rows(problem, targets, codes):
     code_before, left_before = code, left
     speed = np.ones((len(codes), 1), codes.dtype)
     for iteration in range(problem.max_iter + 1):
-        scales = problem.scales(targets[rows], code)
-        residuals[rows] = penalty.residual(code, left, alpha) / np.where(scales > 0, scales, 1)
+        residuals[rows] = problem.relative_residuals(targets[rows], code, left)
         codes[rows], n_iter[rows] = code, iteration
         going = residuals[rows] > problem.tolerance
         if iteration == problem.max_iter or not going.any():

@@ -27,10 +27,10 @@ class Penalty(ABC):
 
     @abstractmethod
     def residual(self, codes: np.ndarray, left: np.ndarray, alpha: float) -> np.ndarray:
-        """How far each row is from optimal.
+        """How far each entry is from optimal.
 
-        The largest distance of an entry of `left`, the negative gradient of the smooth part, to
-        alpha times the subdifferential of R at the codes.
+        The distance of each entry of `left`, the negative gradient of the smooth part, to alpha
+        times the subdifferential of R at the codes: an array of the shape of `codes`.
         """
 
     def check(self, n_atoms: int) -> None:
@@ -65,10 +65,9 @@ class L1(Penalty):
         return values - np.clip(values, -weight, weight)
 
     def residual(self, codes, left, alpha):
-        """Largest distance of each row of `left` to the subdifferential of alpha * R."""
-        outside = (left if self.positive else np.abs(left)) - alpha
-        inside = np.abs(left - alpha * np.sign(codes))
-        return np.maximum(np.where(codes == 0, outside, inside).max(axis=1), 0)
+        """Distance of each entry of `left` to the subdifferential of alpha * R."""
+        outside = np.maximum((left if self.positive else np.abs(left)) - alpha, 0)
+        return np.where(codes == 0, outside, np.abs(left - alpha * np.sign(codes)))
 
 
 class TopK(Penalty):
@@ -102,8 +101,8 @@ class TopK(Penalty):
         return kept
 
     def residual(self, codes, left, alpha):
-        """Largest gradient of each row on its own support."""
-        return np.where(codes == 0, 0, np.abs(left)).max(axis=1)
+        """The gradient of each entry on the row's own support."""
+        return np.where(codes == 0, 0, np.abs(left))
 
     def check(self, n_atoms):
         """Raise if it can not be used with so many atoms."""
@@ -118,6 +117,8 @@ class TopK(Penalty):
 
 def as_penalty(penalty, positive=False, n_nonzero=None):
     """The penalty that a name and its settings stand for; an object stands for itself."""
+    if not isinstance(positive, (bool, np.bool_)):
+        raise TypeError(f"positive must be True or False, got {positive!r}.")
     if penalty == "l1":
         _refuse("n_nonzero", n_nonzero is not None, penalty)
         return L1(positive=bool(positive))

@@ -28,7 +28,7 @@ class CodingProblem:
         Rounds, path steps or iterations that a row may take.
     tol : float
         A row is solved when its KKT residual is at most this part of its scale: its largest |b|,
-        or what rounding errors make of it.
+        or what rounding errors make of it. All are taken relative to the norms of the atoms.
     """
 
     gram: np.ndarray
@@ -57,14 +57,24 @@ class CodingProblem:
             positive=bool(getattr(self.penalty, "positive", False)),
             max_iter=int(min(self.max_iter, 2**31)),
             tol=self.tolerance,
-            rounding=8 * eps * float(self.gram.diagonal().max()) / self.tolerance,
+            rounding=8 * eps / self.tolerance,
             dependence=eps**0.7,
+            lengths=self.lengths,
         )
 
-    def scales(self, targets, codes):
-        """What the residual of each row is compared with; see `Rules`."""
-        rounding = self.rules.rounding * np.abs(codes).sum(axis=1)
-        return np.maximum(np.abs(targets).max(axis=1), rounding)
+    @cached_property
+    def lengths(self):
+        """The norms of the atoms, in float64; that of zero atoms counts as the largest one."""
+        lengths = np.sqrt(self.gram.diagonal().astype(np.float64))
+        return np.where(lengths > 0, lengths, lengths.max() or 1.0)
+
+    def relative_residuals(self, targets, codes, left):
+        """The KKT residual of each row, relative to its scale; see `Rules`."""
+        lengths = self.lengths.astype(self.dtype)
+        residuals = (self.penalty.residual(codes, left, self.alpha) / lengths).max(axis=1)
+        rounding = self.dtype.type(self.rules.rounding) * (np.abs(codes) @ lengths)
+        scales = np.maximum((np.abs(targets) / lengths).max(axis=1), rounding)
+        return residuals / np.where(scales > 0, scales, 1)
 
     @cached_property
     def curvature(self):
@@ -75,11 +85,14 @@ class CodingProblem:
 
 
 # alpha, positive, max_iter : as in the problem.
-# tol : residual, relative to the scale of a row, at which it is solved.
-# rounding : times |a|_1 this is a row's scale, where that is more than its largest |b|: the sum
-#     Ga then has terms so large that their rounding errors are all that is left.
+# tol : residual, relative to the scale of a row, at which it is solved. The residual is the largest
+#     violation of an atom, the scale the largest |b|, each divided by the atom's length: so neither
+#     depends on how long atoms are, and short ones are not lost beside long ones.
+# rounding : times the sum of |a| length this is the scale, where that is more: Ga then has terms so
+#     large that their rounding errors are all that is left.
 # dependence : squared relative distance from a span below which an atom counts as lying in it.
-Rules = namedtuple("Rules", "alpha positive max_iter tol rounding dependence")
+# lengths : norms of the atoms.
+Rules = namedtuple("Rules", "alpha positive max_iter tol rounding dependence lengths")
 
 
 @dataclass(frozen=True)

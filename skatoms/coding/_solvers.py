@@ -85,7 +85,7 @@ def choose_solver(name, penalty):
     able = [known for known in penalty.solvers if isinstance(penalty, SOLVERS[known].penalty)]
     if name == "auto":
         return able[0]
-    if name not in SOLVERS:
+    if not isinstance(name, str) or name not in SOLVERS:
         raise ValueError(f"solver must be 'auto' or one of {sorted(SOLVERS)}, got {name!r}.")
     if name not in able:
         raise ValueError(

@@ -74,11 +74,12 @@ def sparse_code(
         Rounds, path steps or iterations that each row may take.
 
     tol : float, default=1e-6
-        A row is solved when its KKT residual, the largest distance of an atom's correlation with
-        the residual from where it has to be, is at most `tol` times the row's largest
-        ``|components @ x|``. What rounding errors hide is forgiven: `tol` is never taken below 50
-        times the precision of the dtype, nor the residual below 8 times the precision times
-        ``|a|_1`` times the largest squared norm of an atom.
+        A row is solved when its KKT residual is at most `tol` times its scale. The residual is the
+        largest distance of an atom's correlation with what the code leaves from where it has to
+        be, the scale the largest ``|components @ x|``, both with each atom's entry divided by its
+        norm. What rounding errors hide is forgiven: `tol` is never taken below 50 times the
+        precision of the dtype, nor the residual below 8 times the precision times the sum of
+        ``|a|`` times the norms of their atoms.
 
     n_jobs : int, default=None
         Threads. None is 1 unless in a :obj:`joblib.parallel_config` context, -1 is all cores.
@@ -137,6 +138,7 @@ def sparse_code(
             f"components has {components.shape[1]} features and X has {X.shape[1]}: each atom, a "
             "row of components, needs one entry per feature of X."
         )
+    _check_range(X, components)
     penalty = as_penalty(penalty, positive, n_nonzero)
     penalty.check(len(components))
     chosen = choose_solver(solver, penalty)
@@ -207,8 +209,31 @@ def encode(
 def _check_number(name, value, kind, least):
     if not isinstance(value, kind) or isinstance(value, bool):
         raise TypeError(f"{name} must be a number of type {kind.__name__}, got {value!r}.")
-    if not least <= value < np.inf:
+    if not least <= value <= np.finfo(np.float64).max:
         raise ValueError(f"{name} must be finite and at least {least}, got {value!r}.")
+
+
+def _check_range(X, components):
+    """Refuse what the products with atoms can not hold in the precision of X."""
+    limits = np.finfo(X.dtype)
+    peaks = np.abs(components).max(axis=1).astype(np.float64)
+    peaks = peaks[peaks > 0]
+    if len(peaks) == 0:
+        return
+    width = np.sqrt(X.shape[1])
+    least, most = np.sqrt(float(limits.tiny)), np.sqrt(float(limits.max)) / width
+    if not least <= peaks.min() <= peaks.max() <= most:
+        raise ValueError(
+            f"components has atoms with a largest entry of {peaks.min():.1e} and of "
+            f"{peaks.max():.1e}: it must be between {least:.1e} and {most:.1e} (or zero), so that "
+            f"{X.dtype} can hold their squares. Scale them."
+        )
+    largest = float(np.abs(X).max())
+    if largest * float(peaks.max()) * X.shape[1] > float(limits.max):
+        raise ValueError(
+            f"X has values up to {largest:.1e}, whose products with components {X.dtype} can not "
+            "hold: scale it down."
+        )
 
 
 def _check_codes(codes_init, X, components):

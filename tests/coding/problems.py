@@ -10,31 +10,37 @@ def objectives(X, atoms, codes, alpha):
     return 0.5 * ((X - codes @ atoms) ** 2).sum(axis=1) + alpha * np.abs(codes).sum(axis=1)
 
 
+def norms(atoms):
+    """Norms of the atoms, in float64; 1 for zero atoms."""
+    lengths = np.linalg.norm(np.asarray(atoms, dtype=np.float64), axis=1)
+    return np.where(lengths > 0, lengths, 1)
+
+
 def kkt_violations(X, atoms, codes, alpha, positive):
-    """How far each row is from optimal, in float64."""
+    """How far each row is from optimal, relative to the norms of the atoms, in float64."""
+    lengths = norms(atoms)
     X, atoms, codes = (np.asarray(part, dtype=np.float64) for part in (X, atoms, codes))
     correlations = (X - codes @ atoms) @ atoms.T
     worst = np.zeros(len(X))
     for i, code in enumerate(codes):
-        for correlation, value in zip(correlations[i], code, strict=True):
+        for correlation, value, length in zip(correlations[i], code, lengths, strict=True):
             if value > 0:
                 violation = abs(correlation - alpha)
             elif value < 0:
                 violation = abs(correlation + alpha)
             else:
                 violation = (correlation if positive else abs(correlation)) - alpha
-            worst[i] = max(worst[i], violation)
+            worst[i] = max(worst[i], violation / length)
     return worst
 
 
 def allowed_violations(X, atoms, codes, tol=1e-6):
     """What the tolerance and the rounding errors of X's precision leave room for, in each row."""
-    eps = np.finfo(X.dtype).eps
+    eps, lengths = np.finfo(X.dtype).eps, norms(atoms)
     X, atoms, codes = (np.asarray(part, dtype=np.float64) for part in (X, atoms, codes))
-    lengths = np.linalg.norm(atoms, axis=1)
-    relative = max(tol, 50 * eps) * np.abs(X @ atoms.T).max(axis=1)
-    large_codes = 16 * eps * np.abs(codes).sum(axis=1) * lengths.max() ** 2
-    products = 8 * eps * np.linalg.norm(X, axis=1) * lengths.max()
+    relative = max(tol, 50 * eps) * (np.abs(X @ atoms.T) / lengths).max(axis=1)
+    large_codes = 16 * eps * np.abs(codes) @ lengths
+    products = 8 * eps * np.linalg.norm(X, axis=1)
     return relative + large_codes + products
 
 

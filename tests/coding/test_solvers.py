@@ -238,12 +238,19 @@ def test_atoms_that_differ_by_rounding_errors_do_not_send_it_round_in_circles(so
 
 
 @pytest.mark.parametrize("solver", EXACT)
-def test_a_code_that_is_not_a_number_is_never_called_solved(solver):
-    X = np.random.default_rng(0).standard_normal((1, 6))
-    atoms = 1e-160 * np.eye(6)  # their squares are below what float64 can invert
-    with pytest.warns(ConvergenceWarning, match="1 of 1 rows"):
-        codes = sparse_code(X, atoms, alpha=1e-161, solver=solver)
-    assert np.isfinite(codes).all()
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_short_atoms_are_not_lost_beside_long_ones(solver, dtype):
+    for seed in range(60):
+        rng = np.random.default_rng(seed)
+        atoms = rng.standard_normal((20, 10)) * 10.0 ** rng.integers(-2, 3, (20, 1))
+        X, atoms = rng.standard_normal((3, 10)).astype(dtype), atoms.astype(dtype)
+        codes, report = sparse_code(
+            X, atoms, alpha=0.0, positive=True, solver=solver, return_report=True
+        )
+        assert report.n_unconverged == 0
+        best = [nnls(atoms.T.astype(np.float64), x.astype(np.float64))[1] ** 2 / 2 for x in X]
+        energy = (X.astype(np.float64) ** 2).sum(axis=1) / 2
+        assert np.all(objectives(X, atoms, codes, 0.0) - best <= 1e-6 * energy)
 
 
 def test_a_thousand_atoms_in_few_dimensions_are_no_trouble():
