@@ -1,5 +1,6 @@
 """The public entry to the coding layer."""
 
+import sys
 from numbers import Integral, Real
 
 import numpy as np
@@ -209,7 +210,7 @@ def encode(
 def _check_number(name, value, kind, least):
     if not isinstance(value, kind) or isinstance(value, bool):
         raise TypeError(f"{name} must be a number of type {kind.__name__}, got {value!r}.")
-    if not least <= value <= np.finfo(np.float64).max:
+    if not least <= value <= sys.float_info.max:
         raise ValueError(f"{name} must be finite and at least {least}, got {value!r}.")
 
 
