@@ -15,9 +15,10 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from ..backend import single_threaded_blas
-from ..coding import CodingReport
-from ..coding._sparse_code import encode
-from ._atoms import redrawn, update_atoms
+from ..coding import CodingReport, Penalty
+from ..coding._encode import Ties, encode, encode_masked, encode_tied
+from ._atoms import AtomRules, redrawn, update_atoms
+from ._couplings import Coupling
 from ._statistics import Statistics, gather
 
 # A stream forgets: an atom whose use has faded to this part of the largest one counts as unused.
@@ -26,32 +27,59 @@ FADED = 1e-6
 
 @dataclass(frozen=True)
 class BasisProblem:
-    """Minimise the weighted mean of 1/2 |x - C'a|^2 + alpha R(a) over unit-norm atoms and codes."""
+    """Minimise the weighted mean of 1/2 |x - C'a|^2 + alpha R(a), and what rules and coupling add.
 
-    penalty: object
+    Attributes
+    ----------
+    penalty : Penalty
+        R.
+    alpha : float
+    rules : AtomRules
+    coupling : Coupling or None
+    n_jobs : int or None
+    """
+
+    penalty: Penalty
     alpha: float
+    rules: AtomRules
+    coupling: Coupling | None
     n_jobs: int | None
 
-    def code(self, X, atoms, start=None, output="sparse"):
+    def code(self, X, atoms, start=None, output="sparse", ties=None, pull=None):
         """Codes of samples for these atoms, and the report on them."""
-        return encode(
-            X,
-            atoms,
-            alpha=self.alpha,
-            penalty=self.penalty,
-            start=start,
-            output=output,
-            n_jobs=self.n_jobs,
-        )
+        how = {
+            "alpha": self.alpha,
+            "penalty": self.penalty,
+            "start": start,
+            "output": output,
+            "n_jobs": self.n_jobs,
+        }
+        if ties is not None:
+            return encode_tied(X, atoms, ties, **how)
+        if np.isnan(X).any():
+            return encode_masked(X, atoms, **how)
+        return encode(X, atoms, pull=pull, **how)
 
-    def gather(self, codes, X, weights):
+    def gather(self, codes, X, weights, ties=None):
         """Statistics of samples that have these codes."""
-        return gather(codes, X, weights, self.penalty, self.n_jobs)
+        cost = self.alpha * float(weights @ self.penalty.value(codes))
+        if ties is not None:
+            cost += ties.value(codes.astype(np.float64))
+        return gather(codes, X, weights, cost, self.n_jobs)
 
     def errors(self, X, codes, atoms):
-        """The objective of each sample."""
+        """The objective of each sample by itself; missing values are left out."""
         rest = X - codes @ atoms
+        rest = np.where(np.isnan(rest), 0, rest)
         return 0.5 * np.einsum("ij,ij->i", rest, rest) + self.alpha * self.penalty.value(codes)
+
+    def objective(self, statistics, atoms):
+        """The whole objective."""
+        return statistics.objective(atoms) + self.rules.cost(atoms)
+
+    def update(self, statistics, atoms):
+        """Better atoms."""
+        return update_atoms(statistics, atoms, self.rules)
 
 
 @dataclass(frozen=True)
@@ -59,13 +87,15 @@ class Iterate:
     """Where a pass over the samples has led to.
 
     `steps` are the objectives after its half-steps, codes and atoms in turn; after an online pass,
-    which is not about one objective, there is only the one at its end. `report` is on the codes.
+    which is not about one objective, there is only the one at its end. `report` is on the codes;
+    `codes` are those of the last batch.
     """
 
     atoms: np.ndarray
     statistics: Statistics
     steps: list
     report: CodingReport
+    codes: csr_array
 
     @property
     def objective(self):
@@ -73,26 +103,29 @@ class Iterate:
         return self.steps[-1]
 
 
-def learn(problem, samples, atoms, batch_size, forgetting, n_online):
+def learn(problem, samples, parts, atoms, forgetting, n_online):
     """Yield one Iterate after another, a pass over the samples each, for as long as asked for.
 
-    The first `n_online` passes are online, the others exact. Atoms that no sample uses after a pass
-    are put where samples are explained worst, which changes nothing until codes may use them.
+    `parts` are the slices of the samples that are a batch. The first `n_online` passes are online,
+    the others exact. Atoms that no sample uses after a pass are put where samples are explained
+    worst, which changes nothing until codes may use them.
     """
-    batches = [Batch(samples, part, len(atoms)) for part in samples.batches(batch_size)]
+    batches = [Batch(samples, part, len(atoms)) for part in parts]
     stream = Stream(forgetting)
     if n_online == 0:  # atoms that are good already must not follow the first batch alone
         with single_threaded_blas():
             statistics = reduce(add, [batch.renew(problem, atoms) for batch in batches])
     for n_passes in count():
         with single_threaded_blas():
-            if n_passes < n_online:
+            exact = n_passes >= n_online
+            if not exact:
                 atoms, statistics, steps = online_pass(problem, batches, atoms, stream)
             else:
                 atoms, statistics, steps = exact_pass(problem, batches, atoms, statistics)
-            atoms = without_unused(problem, samples, batches, atoms, statistics.unused())
+            if problem.rules.redraws(exact):
+                atoms = without_unused(problem, samples, batches, atoms, statistics.unused())
         report = reduce(CodingReport.merged, (batch.report for batch in batches))
-        yield Iterate(atoms, statistics, steps, report)
+        yield Iterate(atoms, statistics, steps, report, batches[-1].codes)
 
 
 def learn_more(problem, samples, atoms, stream):
@@ -102,7 +135,7 @@ def learn_more(problem, samples, atoms, stream):
         atoms, fresh, steps = online_pass(problem, [batch], atoms, stream)
         faded = stream.statistics.unused(FADED)
         atoms = without_unused(problem, samples, [batch], atoms, faded)
-    return Iterate(atoms, fresh, steps, batch.report)
+    return Iterate(atoms, fresh, steps, batch.report, batch.codes)
 
 
 def exact_pass(problem, batches, atoms, statistics):
@@ -115,9 +148,9 @@ def exact_pass(problem, batches, atoms, statistics):
         # At the end of a pass the sums start anew: rounding errors do not pile up.
         fresh = after if fresh is None else fresh + after
         statistics = fresh if batch is batches[-1] else statistics + (after - before)
-        steps.append(statistics.objective(atoms, problem.alpha))
-        atoms = update_atoms(statistics, atoms)
-        steps.append(statistics.objective(atoms, problem.alpha))
+        steps.append(problem.objective(statistics, atoms))
+        atoms = problem.update(statistics, atoms)
+        steps.append(problem.objective(statistics, atoms))
     return atoms, statistics, steps
 
 
@@ -127,8 +160,8 @@ def online_pass(problem, batches, atoms, stream):
     for batch in batches:
         after = batch.renew(problem, atoms)
         fresh = after if fresh is None else fresh + after
-        atoms = update_atoms(stream.advance(after), atoms)
-    return atoms, fresh, [fresh.objective(atoms, problem.alpha)]
+        atoms = problem.update(stream.advance(after), atoms)
+    return atoms, fresh, [problem.objective(fresh, atoms)]
 
 
 def without_unused(problem, samples, batches, atoms, unused):
@@ -136,7 +169,7 @@ def without_unused(problem, samples, batches, atoms, unused):
     if len(unused) == 0:
         return atoms
     errors = np.concatenate([batch.useful_errors(problem, atoms) for batch in batches])
-    return redrawn(atoms, unused, samples, errors)
+    return redrawn(atoms, unused, samples, errors, problem.rules)
 
 
 @dataclass
@@ -169,23 +202,53 @@ class Batch:
         n_rows = part.stop - part.start
         self.codes = csr_array((n_rows, n_components), dtype=samples.X.dtype)
         self.report = None
+        self._ties = self._filled = None
+
+    def _raw(self):
+        return self._samples.X[self._samples.rows[self._part]]
 
     def copy_X(self):
-        """The samples; copied out of the data at each use, so that these are not held twice."""
-        return self._samples.X[self._samples.rows[self._part]]
+        """The samples; copied out of the data at each use, so that these are not held twice.
+
+        Missing values are filled with what the codes made of them when they were found. The error
+        of this is never below that without them, and equal to it at that time: what lowers the one
+        lowers the other.
+        """
+        X = self._raw()
+        missing = np.isnan(X)
+        if missing.any():
+            X[missing] = 0 if self._filled is None else self._filled
+        return X
+
+    @property
+    def _weights(self):
+        return self._samples.weights[self._part]
+
+    def _tied(self, problem):
+        """What ties these samples to each other, and to no others."""
+        if problem.coupling is not None and self._ties is None:
+            sequences = self._samples.sequences
+            labels = None if sequences is None else sequences[self._part]
+            laplacian = problem.coupling.laplacian(self.copy_X(), labels)
+            self._ties = Ties.of(laplacian, self._weights)
+        return self._ties
 
     def contribution(self, problem):
         """What these samples, with their codes, contribute to the statistics."""
-        return problem.gather(self.codes, self.copy_X(), self._samples.weights[self._part])
+        return problem.gather(self.codes, self.copy_X(), self._weights, self._tied(problem))
 
     def renew(self, problem, atoms):
         """Fit the codes to the atoms; return what the samples contribute now."""
-        X = self.copy_X()
-        self.codes, self.report = problem.code(X, atoms, self.codes)
-        return problem.gather(self.codes, X, self._samples.weights[self._part])
+        X, ties = self._raw(), self._tied(problem)
+        self.codes, self.report = problem.code(X, atoms, self.codes, ties=ties)
+        missing = np.isnan(X)
+        if missing.any():
+            self._filled = (self.codes @ atoms)[missing]
+            X[missing] = self._filled
+        return problem.gather(self.codes, X, self._weights, ties)
 
     def useful_errors(self, problem, atoms):
         """The errors of samples that would use an atom put on them: of those longer than alpha."""
-        X = self.copy_X()
-        longer = np.linalg.norm(X, axis=1) > problem.alpha
+        X = self._raw()
+        longer = np.linalg.norm(np.nan_to_num(X), axis=1) > problem.alpha
         return np.where(longer, problem.errors(X, self.codes, atoms), 0)

@@ -23,10 +23,14 @@ from sklearn.utils.validation import (
 )
 
 from .._validation import FLOAT_DTYPES, check_fit_data, keep_features
-from ..coding import L1
-from ._alternation import BasisProblem, Stream, learn, learn_more
-from ._atoms import normalised, random_atoms
-from ._samples import shuffled
+from ..coding import Penalty
+from ..coding._encode import Ties
+from ..coding._penalties import PENALTIES
+from ._alternation import Stream, learn, learn_more
+from ._constraints import CONSTRAINTS, Constraint
+from ._couplings import COUPLINGS, Coupling, sequence_labels
+from ._regularizers import REGULARIZERS, Regularizer
+from ._settings import first_atoms, problem_of, samples_of
 
 # Passes of a fit that learn online before the others refine: soon good, but not to the end.
 ONLINE_PASSES = 2
@@ -152,7 +156,14 @@ class VariationalBasisLearner(
     _parameter_constraints: dict = {
         "n_components": [Interval(Integral, 1, None, closed="left"), None],
         "alpha": [Interval(Real, 0, None, closed="left")],
+        "penalty": [StrOptions(set(PENALTIES)), Penalty],
         "positive": ["boolean"],
+        "coupling": [StrOptions(set(COUPLINGS)), Coupling, None],
+        "regularizer": [StrOptions(set(REGULARIZERS)), Regularizer, None],
+        "regularizer_weight": [Interval(Real, 0, None, closed="left")],
+        "constraint": [StrOptions(set(CONSTRAINTS)), Constraint],
+        "feature_shape": [Interval(Integral, 1, None, closed="left"), "array-like", None],
+        "fixed_atoms": ["array-like", None],
         "init": [StrOptions({"samples"}), "array-like"],
         "batch_size": [Interval(Integral, 1, None, closed="left"), None],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
@@ -168,7 +179,14 @@ class VariationalBasisLearner(
         n_components: int | None = None,
         alpha: float = 1.0,
         *,
+        penalty: str | Penalty = "l1",
         positive: bool = False,
+        coupling: str | Coupling | None = None,
+        regularizer: str | Regularizer | None = None,
+        regularizer_weight: float = 1.0,
+        constraint: str | Constraint = "unit_norm",
+        feature_shape: tuple[int, ...] | None = None,
+        fixed_atoms: ArrayLike | None = None,
         init: str | ArrayLike = "samples",
         batch_size: int | None = None,
         max_iter: int = 100,
@@ -180,7 +198,14 @@ class VariationalBasisLearner(
     ):
         self.n_components = n_components
         self.alpha = alpha
+        self.penalty = penalty
         self.positive = positive
+        self.coupling = coupling
+        self.regularizer = regularizer
+        self.regularizer_weight = regularizer_weight
+        self.constraint = constraint
+        self.feature_shape = feature_shape
+        self.fixed_atoms = fixed_atoms
         self.init = init
         self.batch_size = batch_size
         self.max_iter = max_iter
@@ -191,7 +216,14 @@ class VariationalBasisLearner(
         self.random_state = random_state
 
     @_fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X: ArrayLike, y: object = None, sample_weight: ArrayLike | None = None) -> Self:
+    def fit(
+        self,
+        X: ArrayLike,
+        y: object = None,
+        sample_weight: ArrayLike | None = None,
+        groups: ArrayLike | None = None,
+        lengths: ArrayLike | None = None,
+    ) -> Self:
         """Learn the atoms from X.
 
         An interrupt (Ctrl-C) leaves the atoms of the last finished pass; with `warm_start=True`
@@ -208,6 +240,13 @@ class VariationalBasisLearner(
         sample_weight : array-like of shape (n_samples,), default=None
             Weights of the samples, not negative. None weighs all by 1.
 
+        groups : array-like of shape (n_samples,), default=None
+            For a temporal coupling: a label of the sequence that each sample belongs to. Samples
+            that follow each other are tied if they have the same label. None is one sequence.
+
+        lengths : array-like of int, default=None
+            The same, said by the number of samples of each sequence, one after the other.
+
         Returns
         -------
         self : object
@@ -215,13 +254,15 @@ class VariationalBasisLearner(
         """
         rng = check_random_state(self.random_state)
         resume = self.warm_start and hasattr(self, "components_")
-        X, features = check_fit_data(self, X, reset=not resume)
-        samples = _check_samples(X, sample_weight, rng)
-        atoms = self._atoms_before(X) if resume else self._first_atoms(samples, rng)
+        X, features = check_fit_data(self, X, reset=not resume, ensure_all_finite="allow-nan")
+        sequences = sequence_labels(len(X), groups, lengths)
+        samples = samples_of(self, X, sample_weight, sequences, rng)
+        atoms = self._atoms_before(X) if resume else first_atoms(self, samples, rng)
+        problem = problem_of(self, *atoms.shape)
         batch_size = self.batch_size or max(512, 2 * len(atoms))
-        single = len(samples.batches(batch_size)) == 1
-        n_online = 0 if resume or single else ONLINE_PASSES
-        passes = learn(self._problem(), samples, atoms, batch_size, self.forgetting, n_online)
+        batches = samples.batches(len(samples) if problem.coupling else batch_size)
+        n_online = 0 if resume or len(batches) == 1 else ONLINE_PASSES
+        passes = learn(problem, samples, batches, atoms, self.forgetting, n_online)
 
         metadata = None if sample_weight is None else {"sample_weight": sample_weight}
         # Samples are their own targets here, and monitors score only if there are targets.
@@ -247,16 +288,18 @@ class VariationalBasisLearner(
                 _warn_unsettled(history, self.tol)
         finally:
             if iterate is not None:
-                self._keep(features, iterate.atoms, iterate.statistics, samples.weights.sum())
+                self._keep(features, iterate, iterate.statistics, samples.weights.sum())
+                self._known = _known(problem, samples, iterate)
                 self.objective_history_ = np.array(history)
                 self.n_iter_ = len(history)
                 iterate.report.warn(stacklevel=3)
         root.call_on_fit_task_end(**data, reconstruction_attributes={})
         if not self._statistics.codes_codes.any():
+            known = np.nan_to_num(X)
             warnings.warn(
                 f"alpha={self.alpha} leaves all codes at zero, so nothing was learned: take it "
                 "well below the largest norm of a sample, "
-                f"{np.sqrt(np.einsum('ij,ij->i', X, X).max()):.3g}.",
+                f"{np.sqrt(np.einsum('ij,ij->i', known, known).max()):.3g}.",
                 UserWarning,
                 stacklevel=3,
             )
@@ -264,7 +307,12 @@ class VariationalBasisLearner(
 
     @_fit_context(prefer_skip_nested_validation=True)
     def partial_fit(
-        self, X: ArrayLike, y: object = None, sample_weight: ArrayLike | None = None
+        self,
+        X: ArrayLike,
+        y: object = None,
+        sample_weight: ArrayLike | None = None,
+        groups: ArrayLike | None = None,
+        lengths: ArrayLike | None = None,
     ) -> Self:
         """Learn from one more batch of samples.
 
@@ -282,6 +330,13 @@ class VariationalBasisLearner(
         sample_weight : array-like of shape (n_samples,), default=None
             Weights of the samples, not negative. None weighs all by 1.
 
+        groups : array-like of shape (n_samples,), default=None
+            For a temporal coupling: a label of the sequence that each sample belongs to. Samples
+            that follow each other are tied if they have the same label. None is one sequence.
+
+        lengths : array-like of int, default=None
+            The same, said by the number of samples of each sequence, one after the other.
+
         Returns
         -------
         self : object
@@ -289,18 +344,26 @@ class VariationalBasisLearner(
         """
         rng = check_random_state(self.random_state)
         fitted = hasattr(self, "components_")
-        X, features = check_fit_data(self, X, reset=not fitted)
-        samples = _check_samples(X, sample_weight, rng, may_be_zero=fitted)
-        atoms = self._atoms_before(X) if fitted else self._first_atoms(samples, rng)
+        X, features = check_fit_data(self, X, reset=not fitted, ensure_all_finite="allow-nan")
+        sequences = sequence_labels(len(X), groups, lengths)
+        samples = samples_of(self, X, sample_weight, sequences, rng, may_be_zero=fitted)
+        atoms = self._atoms_before(X) if fitted else first_atoms(self, samples, rng)
+        problem = problem_of(self, *atoms.shape)
         before = (self._statistics, self.n_samples_seen_) if fitted else ()
         stream = Stream(self.forgetting, *before)
-        iterate = learn_more(self._problem(), samples, atoms, stream)
-        self._keep(features, iterate.atoms, stream.statistics, stream.seen)
+        iterate = learn_more(problem, samples, atoms, stream)
+        self._keep(features, iterate, stream.statistics, stream.seen)
+        self._known = _known(problem, samples, iterate)
         iterate.report.warn(stacklevel=3)
         return self
 
     def fit_transform(
-        self, X: ArrayLike, y: object = None, sample_weight: ArrayLike | None = None
+        self,
+        X: ArrayLike,
+        y: object = None,
+        sample_weight: ArrayLike | None = None,
+        groups: ArrayLike | None = None,
+        lengths: ArrayLike | None = None,
     ) -> np.ndarray:
         """Learn the atoms from X and return its codes.
 
@@ -315,32 +378,65 @@ class VariationalBasisLearner(
         sample_weight : array-like of shape (n_samples,), default=None
             Weights of the samples in `fit`.
 
+        groups, lengths : array-like, default=None
+            Where sequences end, as in `fit`.
+
         Returns
         -------
         codes : ndarray of shape (n_samples, n_components)
             What `transform` gives after `fit`.
         """
-        return self.fit(X, y, sample_weight=sample_weight).transform(X)
+        self.fit(X, y, sample_weight=sample_weight, groups=groups, lengths=lengths)
+        return self.transform(X, groups=groups, lengths=lengths)
 
-    def transform(self, X: ArrayLike) -> np.ndarray:
+    def transform(
+        self, X: ArrayLike, groups: ArrayLike | None = None, lengths: ArrayLike | None = None
+    ) -> np.ndarray:
         """Codes of X for the learned atoms.
+
+        Each sample is coded by itself, but for couplings where they are defined: a temporal one
+        ties the samples of X within the sequences of `groups` or `lengths`, if one is given; a
+        graph of nearest neighbours pulls each sample of X to the codes that its nearest neighbours
+        had in the fit. A graph that was given as an affinity says nothing of new samples.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            Samples.
+            Samples. NaN is a missing value: the code explains the others.
+
+        groups : array-like of shape (n_samples,), default=None
+            For a temporal coupling: a label of the sequence that each sample belongs to.
+
+        lengths : array-like of int, default=None
+            The same, said by the number of samples of each sequence, one after the other.
 
         Returns
         -------
         codes : ndarray of shape (n_samples, n_components)
-            Solved to a relative KKT residual of 1e-6; mostly zeros.
+            Solved to a relative KKT residual of 1e-6.
         """
-        check_is_fitted(self)
-        X = validate_data(self, X, reset=False, dtype=FLOAT_DTYPES, order="C")
-        atoms = self.components_.astype(X.dtype, copy=False)
-        codes, report = self._problem().code(X, atoms, output="dense")
+        X = self._check_new(X)
+        codes, report = self._code(X, sequence_labels(len(X), groups, lengths), "dense")
         report.warn(stacklevel=3)
         return codes
+
+    def reconstruct(self, X: ArrayLike) -> np.ndarray:
+        """What the atoms make of X: noise is left out, missing values are filled in.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Samples. NaN is a missing value.
+
+        Returns
+        -------
+        samples : ndarray of shape (n_samples, n_features)
+            ``transform(X) @ components_``, without missing values.
+        """
+        X = self._check_new(X)
+        codes, report = self._code(X)
+        report.warn(stacklevel=2)
+        return codes @ self.components_.astype(X.dtype, copy=False)
 
     def inverse_transform(self, X: ArrayLike) -> np.ndarray:
         """Samples that codes stand for.
@@ -369,7 +465,8 @@ class VariationalBasisLearner(
     ) -> float:
         """Minus the mean objective of X, with its best codes for the learned atoms.
 
-        Scores compare models of the same alpha: a larger alpha alone lowers them.
+        Scores compare models of the same alpha and penalty: a larger alpha alone lowers them.
+        Couplings and regularisers are left out.
 
         Parameters
         ----------
@@ -387,43 +484,41 @@ class VariationalBasisLearner(
         score : float
             At most 0; larger is better.
         """
-        check_is_fitted(self)
-        X = validate_data(self, X, reset=False, dtype=FLOAT_DTYPES, order="C")
+        X = self._check_new(X)
         weights = _check_sample_weight(sample_weight, X, ensure_non_negative=True)
-        problem, atoms = self._problem(), self.components_.astype(X.dtype, copy=False)
-        codes, report = problem.code(X, atoms)
+        codes, report = self._code(X)
         report.warn(stacklevel=2)
-        errors = problem.errors(X, codes, atoms)
+        atoms = self.components_.astype(X.dtype, copy=False)
+        errors = problem_of(self, *atoms.shape).errors(X, codes, atoms)
         return -float(np.average(errors, weights=weights))
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        tags.input_tags.allow_nan = True
         return tags
 
     @property
     def _n_features_out(self):
         return len(self.components_)
 
-    def _problem(self):
-        self._validate_params()  # they may have been set after the fit
-        return BasisProblem(L1(positive=self.positive), self.alpha, self.n_jobs)
+    def _check_new(self, X):
+        check_is_fitted(self)
+        return validate_data(
+            self, X, reset=False, dtype=FLOAT_DTYPES, order="C", ensure_all_finite="allow-nan"
+        )
 
-    def _first_atoms(self, samples, rng):
-        X = samples.X
-        if isinstance(self.init, str):
-            n_components = X.shape[1] if self.n_components is None else self.n_components
-            return random_atoms(samples, n_components, rng)
-        atoms = check_array(self.init, dtype=X.dtype, order="C", input_name="init")
-        wanted = (self.n_components or len(atoms), X.shape[1])
-        if atoms.shape != wanted:
-            raise ValueError(
-                f"init has shape {atoms.shape}, but n_components and the features of X need "
-                f"{wanted}."
-            )
-        if not atoms.any(axis=1).all():
-            raise ValueError("init has an atom of all zeros: each row needs a direction.")
-        return normalised(atoms)
+    def _code(self, X, sequences=None, output="sparse"):
+        """Codes of new samples and the report on them."""
+        atoms = self.components_.astype(X.dtype, copy=False)
+        problem = problem_of(self, *atoms.shape)
+        if problem.coupling is None:
+            return problem.code(X, atoms, output=output)
+        if sequences is not None:
+            ties = Ties.of(problem.coupling.laplacian(X, sequences), np.ones(len(X)))
+            return problem.code(X, atoms, output=output, ties=ties)
+        pull = problem.coupling.pull(X, self._known) if self._known else None
+        return problem.code(X, atoms, output=output, pull=pull)
 
     def _atoms_before(self, X):
         """The learned atoms, to go on learning from with data like X."""
@@ -435,27 +530,18 @@ class VariationalBasisLearner(
             )
         return self.components_.astype(X.dtype, copy=False)
 
-    def _keep(self, features, atoms, statistics, seen):
+    def _keep(self, features, iterate, statistics, seen):
         keep_features(self, features)
-        self.components_ = atoms
+        self.components_ = iterate.atoms
         self.n_samples_seen_ = float(seen)
         self._statistics = statistics
 
 
-def _check_samples(X, sample_weight, rng, may_be_zero=False):
-    weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
-    with np.errstate(over="ignore"):
-        if not np.isfinite(np.einsum("ij,ij->", X, X)):
-            raise ValueError(
-                f"X has values up to {np.abs(X).max():.1e}, whose squares {X.dtype} can not add "
-                "up: scale it down."
-            )
-    samples = shuffled(X, weights, rng)
-    if not (may_be_zero or X.any(axis=1)[samples.rows].any()):
-        raise ValueError(
-            "X is all zeros where it has weight: there is nothing to learn atoms from."
-        )
-    return samples
+def _known(problem, samples, iterate):
+    """Samples of a fit and their codes, for couplings that link new samples to them."""
+    if problem.coupling is None or problem.coupling.ordered:
+        return None
+    return samples.X[samples.rows], iterate.codes
 
 
 def _has_settled(history, tol):

@@ -21,11 +21,15 @@ class Samples:
         weight. The order depends on the seed and on the values alone.
     weights : ndarray of float64
         The weight of each sample: the sum over the rows that are equal to it.
+    sequences : ndarray or None
+        A label for each sample, for couplings that need to know where sequences end. The samples
+        are then the rows of X as they stand.
     """
 
     X: np.ndarray
     rows: np.ndarray
     weights: np.ndarray
+    sequences: np.ndarray | None = None
 
     def __len__(self):
         return len(self.rows)
@@ -43,6 +47,11 @@ def shuffled(X, weights, random_state):
     weighed = np.flatnonzero(weights)
     _, first, kinds = np.unique(keys[weighed], return_index=True, return_inverse=True)
     return Samples(X, weighed[first], np.bincount(kinds, weights[weighed], len(first)))
+
+
+def in_order(X, weights, sequences):
+    """The Samples of X as they stand, each by itself."""
+    return Samples(X, np.arange(len(X)), weights, sequences)
 
 
 @kernel

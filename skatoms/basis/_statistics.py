@@ -23,7 +23,7 @@ class Statistics:
     data_energy : float
         Sum of w |x|^2.
     penalty : float
-        Sum of w R(a).
+        Sum of w alpha R(a), and what couplings add to it.
     weight : float
         Sum of w.
 
@@ -63,12 +63,12 @@ class Statistics:
         use = self.codes_codes.diagonal()
         return np.flatnonzero(use <= part * use.max())
 
-    def objective(self, atoms, alpha):
+    def objective(self, atoms):
         """Mean over the weight of 1/2 |x - C'a|^2 + alpha R(a). Cost: n_components ** 2 d."""
         atoms = atoms.astype(np.float64, copy=False)
         explained = 2 * np.vdot(atoms, self.codes_data)
         explained -= np.vdot(atoms, self.codes_codes @ atoms)
-        return (0.5 * (self.data_energy - explained) + alpha * self.penalty) / self.weight
+        return (0.5 * (self.data_energy - explained) + self.penalty) / self.weight
 
 
 def gather(codes, X, weights, penalty, n_jobs):
@@ -82,7 +82,8 @@ def gather(codes, X, weights, penalty, n_jobs):
     codes : csr_array of shape (n_samples, n_components)
     X : ndarray of shape (n_samples, n_features)
     weights : ndarray of shape (n_samples,), float64
-    penalty : penalty object
+    penalty : float
+        What the codes cost.
     n_jobs : int or None
     """
     n_components = codes.shape[1]
@@ -107,7 +108,7 @@ def gather(codes, X, weights, penalty, n_jobs):
         codes_codes,
         codes_data,
         weighted_energy(X, weights),
-        float(weights @ penalty.value(codes)),
+        penalty,
         float(weights.sum()),
     )
 

@@ -1,9 +1,10 @@
 """The lasso by an active set, row by row; fast from a warm start as from zero.
 
-A row minimises 1/2 a'Ga - b'a + alpha |a|_1. Its support is solved exactly through the inverse of
-the support's Gram matrix; a code that would change sign on the way leaves there. Then the
-correlations of all atoms with what is left show which ones violate the conditions of optimality,
-and the worst of them enter. Every round lowers the objective, as far as rounding errors let it.
+A row minimises 1/2 a'Ga - b'a + the sum of thresholds times |a|. Its support is solved exactly
+through the inverse of the support's Gram matrix; a code that would change sign on the way leaves
+there. Then the correlations of all atoms with what is left show which ones violate the conditions
+of optimality, and the worst of them enter. Every round lowers the objective, as far as rounding
+errors let it.
 """
 
 import numpy as np
@@ -28,7 +29,7 @@ def active_set_rows(gram, targets, codes, rules, capacity, n_iter, residuals):
     """
     support = empty_support(capacity, gram)
     for i in range(codes.shape[0]):
-        if largest(targets[i], rules.positive) <= rules.alpha:
+        if largest_excess(targets[i], rules) <= 0:
             codes[i], n_iter[i], residuals[i] = 0, 0, 0
             continue
         size = adopt(support, codes[i], rules)
@@ -37,21 +38,12 @@ def active_set_rows(gram, targets, codes, rules, capacity, n_iter, residuals):
 
 
 @kernel
-def largest(values, positive):
-    """The largest value, or the largest absolute value."""
-    worst = 0.0
-    for k in range(values.shape[0]):
-        worst = max(worst, np.float64(values[k] if positive else abs(values[k])))
-    return worst
-
-
-@kernel
-def largest_excess(values, threshold, rules):
-    """By how much a value exceeds a threshold at the most, relative to its atom's length."""
+def largest_excess(values, rules):
+    """By how much a value exceeds its threshold at the most, relative to its atom's length."""
     worst = -np.inf
     for k in range(values.shape[0]):
         value = values[k] if rules.positive else abs(values[k])
-        worst = max(worst, (value - threshold) / rules.lengths[k])
+        worst = max(worst, (value - rules.thresholds[k]) / rules.lengths[k])
     return worst
 
 
@@ -85,7 +77,7 @@ def optimise(gram, target, support, size, factored, rules):
         subtract_rows(target, gram, support.atoms, support.values, size, support.left)
         drift = support_residual(support, size, rules)
         # Inside the support it is at most the drift, so it may be taken over all atoms.
-        excess = largest_excess(support.left, rules.alpha, rules)
+        excess = largest_excess(support.left, rules)
         length = weighted_norm1(support, size, rules)
         if not length < np.inf:  # an inverse beyond the range of numbers: nothing to go on from
             support.values[:size] = 0
@@ -112,7 +104,7 @@ def optimise(gram, target, support, size, factored, rules):
             if not stuck:
                 drift_before = np.inf if grown != size else drift_before
                 size = grown
-        size = descend(support, size, rules.alpha)
+        size = descend(support, size, rules)
     return size, done, residual
 
 
@@ -140,7 +132,7 @@ def support_residual(support, size, rules):
     worst = 0.0
     for p in range(size):
         atom = support.atoms[p]
-        violation = abs(support.left[atom] - rules.alpha * support.signs[p])
+        violation = abs(support.left[atom] - rules.thresholds[atom] * support.signs[p])
         worst = max(worst, violation / rules.lengths[atom])
     return worst
 
@@ -168,7 +160,7 @@ def admit(gram, support, size, worst, tolerance, rules):
     entries = 0
     for k in range(support.left.shape[0]):
         left = support.left[k]
-        excess = (left if rules.positive else abs(left)) - rules.alpha
+        excess = (left if rules.positive else abs(left)) - rules.thresholds[k]
         if excess >= bar * rules.lengths[k] and not support.inside[k]:
             size = enter(gram, support, size, k, 1 if left > 0 else -1, rules)
             entries += 1
@@ -187,7 +179,7 @@ def swap(gram, support, size, rules):
     atom, worst = -1, 0.0
     for k in range(support.left.shape[0]):
         left = support.left[k] if rules.positive else abs(support.left[k])
-        excess = (left - rules.alpha) / rules.lengths[k]
+        excess = (left - rules.thresholds[k]) / rules.lengths[k]
         if excess > worst and not support.inside[k]:
             atom, worst = k, excess
     sign = 1 if support.left[atom] > 0 else -1
@@ -211,7 +203,7 @@ def swap(gram, support, size, rules):
 
 
 @kernel
-def descend(support, size, alpha):
+def descend(support, size, rules):
     """Solve the support's equations; codes that would change sign leave on the way.
 
     The step is computed from what is left, so that it also mends the rounding errors of the steps
@@ -219,7 +211,8 @@ def descend(support, size, alpha):
     """
     wanted, step_to = support.cross, support.trial
     for p in range(size):
-        wanted[p] = support.left[support.atoms[p]] - alpha * support.signs[p]
+        atom = support.atoms[p]
+        wanted[p] = support.left[atom] - rules.thresholds[atom] * support.signs[p]
     while size > 0:
         multiply(support.inverse, size, wanted, step_to)
         first, part = -1, 1.0

@@ -19,7 +19,7 @@ def fista_rows(problem, targets, codes):
     n_iter, residuals : ndarray of shape (n_rows,)
         The residuals are KKT residuals relative to the scales of the rows.
     """
-    gram, penalty, alpha = problem.gram, problem.penalty, problem.rules.alpha
+    gram, penalty, alpha = problem.gram, problem.penalty, float(problem.alpha)
     n_iter = np.empty(len(codes), np.int64)
     residuals = np.empty(len(codes), codes.dtype)
     step = codes.dtype.type(1 / problem.curvature)

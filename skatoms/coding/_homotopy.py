@@ -7,7 +7,7 @@ is left reaches the weight and it enters, or a code reaches zero and its atom le
 import numpy as np
 
 from ..backend import kernel, subtract_rows
-from ._active_set import largest, optimise
+from ._active_set import optimise
 from ._support import empty_support, enter, leave, multiply, write_code
 
 
@@ -30,6 +30,15 @@ def homotopy_rows(gram, targets, codes, rules, capacity, n_iter, residuals):
         size, rounds, residuals[i] = optimise(gram, targets[i], support, size, True, rules)
         n_iter[i] = steps + rounds
         write_code(support, size, codes[i])
+
+
+@kernel
+def largest(values, positive):
+    """The largest value, or the largest absolute value."""
+    worst = 0.0
+    for k in range(values.shape[0]):
+        worst = max(worst, np.float64(values[k] if positive else abs(values[k])))
+    return worst
 
 
 @kernel

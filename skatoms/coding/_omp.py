@@ -1,4 +1,10 @@
-"""Orthogonal matching pursuit, row by row: a given number of atoms, greedily chosen."""
+"""Orthogonal matching pursuit, row by row: a given number of atoms, greedily chosen.
+
+Codes to start from are kept where, fitted anew to the same atoms, they explain more: from one set
+of atoms to the next the error never rises.
+"""
+
+import numpy as np
 
 from ..backend import kernel, subtract_rows
 from ._active_set import largest_relative, weighted_norm1
@@ -7,30 +13,61 @@ from ._support import empty_support, enter, multiply, write_code
 
 @kernel
 def omp_rows(gram, targets, codes, rules, n_nonzero, n_iter, residuals):
-    """Add the atom that lowers the error of the residual most, then fit all; n_nonzero times.
+    """Code every row; `codes` holds what to start from and is overwritten.
 
-    gram : (n_atoms, n_atoms); targets, codes : (n_rows, n_atoms); codes, n_iter, residuals
-    written. A row ends early where nothing is left that an atom could explain.
-    Cost of a row: n_nonzero * n_atoms * n_nonzero / 2.
+    gram : (n_atoms, n_atoms); targets, codes : (n_rows, n_atoms); n_iter, residuals : (n_rows,),
+    written. The residual is the largest relative gradient on the support, zero for an exact fit.
+    Cost of a row: n_nonzero * (n_atoms * n_nonzero + n_nonzero ** 2).
     """
     support = empty_support(n_nonzero, gram)
     for i in range(codes.shape[0]):
-        scale = largest_relative(targets[i], rules)
-        size, residual = 0, 0.0
-        support.left[:] = targets[i]
-        for _ in range(n_nonzero):
-            atom = best_atom(support, rules, rules.tol * scale)
-            if atom < 0:
-                break
-            grown = enter(gram, support, size, atom, 1, rules)
-            if grown == size:
-                break
-            size = grown
-            residual = fit_support(gram, targets[i], support, size, rules)
-        scale = max(scale, rules.rounding * weighted_norm1(support, size, rules))
+        target, code = targets[i], codes[i]
+        before = np.flatnonzero(code)
+        size, kept_residual = choose(gram, target, support, before, rules)
+        kept_value = explained(target, support, size)
+        write_code(support, size, code)
+        size, residual = choose(gram, target, support, before[:0], rules)
         n_iter[i] = size
-        residuals[i] = residual / scale if scale > 0 else 0
-        write_code(support, size, codes[i])
+        if len(before) > 0 and kept_value >= explained(target, support, size):
+            for p in range(size):
+                support.inside[support.atoms[p]] = False
+            residuals[i] = kept_residual
+        else:
+            write_code(support, size, code)
+            residuals[i] = residual
+
+
+@kernel
+def choose(gram, target, support, wanted, rules):
+    """Fit the atoms wanted, or those of a pursuit if there are none; return size and residual."""
+    scale = largest_relative(target, rules)
+    size, residual = 0, 0.0
+    support.left[:] = target
+    for step in range(support.atoms.shape[0]):
+        if step < len(wanted):
+            atom = wanted[step]
+        elif len(wanted) > 0:
+            break
+        else:
+            atom = best_atom(support, rules, rules.tol * scale)
+        if atom < 0:
+            break
+        grown = enter(gram, support, size, atom, 1, rules)
+        if grown == size and len(wanted) == 0:
+            break
+        size = grown
+        residual = fit_support(gram, target, support, size, rules)
+    scale = max(scale, rules.rounding * weighted_norm1(support, size, rules))
+    return size, residual / scale if scale > 0 else 0.0
+
+
+@kernel
+def explained(target, support, size):
+    """By how much a code that is fitted to its support lowers the squared error."""
+    total = 0.0
+    for p in range(size):
+        total += support.values[p] * target[support.atoms[p]]
+    return total
 
 
 @kernel

@@ -9,6 +9,8 @@ import numpy as np
 from scipy.linalg import eigvalsh
 from sklearn.exceptions import ConvergenceWarning
 
+from ._penalties import ElasticNet
+
 
 @dataclass(frozen=True)
 class CodingProblem:
@@ -17,9 +19,10 @@ class CodingProblem:
     Parameters
     ----------
     gram : ndarray of shape (n_atoms, n_atoms)
-        G, of float32 or float64, the precision in which everything is computed.
+        G, of float32 or float64, the precision in which everything is computed. The quadratic part
+        of the penalty is in it already.
     penalty : penalty object
-        R.
+        R; what is left of it.
     alpha : float
         Weight of the penalty.
     rank : int
@@ -29,6 +32,8 @@ class CodingProblem:
     tol : float
         A row is solved when its KKT residual is at most this part of its scale: its largest |b|,
         or what rounding errors make of it. All are taken relative to the norms of the atoms.
+    ridge : ndarray of shape (n_atoms,) or None
+        What G has on its diagonal for the quadratic part of the penalty.
     """
 
     gram: np.ndarray
@@ -37,6 +42,7 @@ class CodingProblem:
     rank: int
     max_iter: int = 1000
     tol: float = 1e-6
+    ridge: np.ndarray | None = None
 
     @property
     def dtype(self):
@@ -52,8 +58,12 @@ class CodingProblem:
     def rules(self):
         """What the kernels need to know beside arrays."""
         eps = float(np.finfo(self.dtype).eps)
+        n_atoms = len(self.gram)
+        slopes = self.penalty.slopes(n_atoms) if isinstance(self.penalty, ElasticNet) else None
+        thresholds = np.zeros(n_atoms) if slopes is None else float(self.alpha) * slopes
         return Rules(
-            alpha=float(self.alpha),
+            alpha=float(thresholds.max()),
+            thresholds=thresholds,
             positive=bool(getattr(self.penalty, "positive", False)),
             max_iter=int(min(self.max_iter, 2**31)),
             tol=self.tolerance,
@@ -76,6 +86,13 @@ class CodingProblem:
         scales = np.maximum((np.abs(targets) / lengths).max(axis=1), rounding)
         return residuals / np.where(scales > 0, scales, 1)
 
+    def prepared(self, make):
+        """What `make(problem)` returns, made once for all rows."""
+        memory = self.__dict__.setdefault("_prepared", {})
+        if make not in memory:
+            memory[make] = make(self)
+        return memory[make]
+
     @cached_property
     def curvature(self):
         """Largest eigenvalue of G, a little rounded up."""
@@ -84,7 +101,8 @@ class CodingProblem:
         return max(float(largest), np.finfo(self.dtype).tiny) * (1 + 1e-5)
 
 
-# alpha, positive, max_iter : as in the problem.
+# positive, max_iter : as in the problem.
+# thresholds : the weights of the absolute values; alpha is the same where they are all alike.
 # tol : residual, relative to the scale of a row, at which it is solved. The residual is the largest
 #     violation of an atom, the scale the largest |b|, each divided by the atom's length: so neither
 #     depends on how long atoms are, and short ones are not lost beside long ones.
@@ -92,7 +110,7 @@ class CodingProblem:
 #     large that their rounding errors are all that is left.
 # dependence : squared relative distance from a span below which an atom counts as lying in it.
 # lengths : norms of the atoms.
-Rules = namedtuple("Rules", "alpha positive max_iter tol rounding dependence lengths")
+Rules = namedtuple("Rules", "alpha thresholds positive max_iter tol rounding dependence lengths")
 
 
 @dataclass(frozen=True)
@@ -121,6 +139,19 @@ class CodingReport:
     residual: float
     tolerance: float
     n_unconverged: int
+
+    @classmethod
+    def of(cls, problem, solver, n_iter, residuals):
+        """The report on rows that a solver has left with these residuals."""
+        return cls(
+            solver=solver,
+            n_rows=len(residuals),
+            n_iter=int(n_iter),
+            residual=float(residuals.max()),
+            tolerance=problem.tolerance,
+            # Written so that a residual that is not a number counts as unconverged.
+            n_unconverged=int(np.count_nonzero(~(residuals <= problem.tolerance))),
+        )
 
     def merged(self, other):
         """One report on the rows of both.

@@ -5,14 +5,16 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.linalg import pinvh
 from scipy.sparse import issparse
 
 from ..backend import run_chunks
 from ._active_set import active_set_rows
+from ._block_descent import block_descent_rows
 from ._fista import fista_rows
 from ._homotopy import homotopy_rows
 from ._omp import omp_rows
-from ._penalties import L1, Penalty, TopK
+from ._penalties import L0, ElasticNet, GroupL1, Penalty, TopK
 from ._problem import CodingReport
 from ._rows import pack_rows, stack_rows, unpack_rows
 
@@ -34,22 +36,40 @@ def _by_rows(rows_kernel, capacity):
     return solve
 
 
-def _active_set(problem, targets, codes):
-    """The active set, and the path for rows that it does not solve: it fails on other ones."""
-    n_iter, residuals = _by_rows(active_set_rows, _rank)(problem, targets, codes)
-    rows = np.flatnonzero(~(residuals <= problem.tolerance))
-    if len(rows):
-        again = np.zeros_like(codes[rows])
-        steps, residuals_again = _by_rows(homotopy_rows, _rank)(problem, targets[rows], again)
-        better = residuals_again < residuals[rows]
-        codes[rows[better]] = again[better]
-        residuals[rows[better]] = residuals_again[better]
-        n_iter[rows] += steps
-    return n_iter, residuals
+def _rescued(solve, other, name):
+    """A solver that hands rows it does not solve to another one, which fails on other rows."""
+
+    def solve_and_rescue(problem, targets, codes):
+        n_iter, residuals = solve(problem, targets, codes)
+        rows = np.flatnonzero(~(residuals <= problem.tolerance))
+        if len(rows) and name in problem.penalty.solvers:
+            again = codes[rows] if SOLVERS[name].warm else np.zeros_like(codes[rows])
+            steps, residuals_again = other(problem, targets[rows], again)
+            better = residuals_again < residuals[rows]
+            codes[rows[better]] = again[better]
+            residuals[rows[better]] = residuals_again[better]
+            n_iter[rows] += steps
+        return n_iter, residuals
+
+    return solve_and_rescue
 
 
 def _rank(problem):
     return min(len(problem.gram), problem.rank)
+
+
+def _direct(problem, targets, codes):
+    """Ridge codes by the inverse of G, which has the squares of the penalty in it."""
+    codes[:] = targets @ problem.prepared(_inverse)
+    for _ in range(2):  # the second time mends the rounding errors of the first
+        left = targets - codes @ problem.gram
+        codes += left @ problem.prepared(_inverse)
+    left = targets - codes @ problem.gram
+    return np.ones(len(codes), np.int64), problem.relative_residuals(targets, codes, left)
+
+
+def _inverse(problem):
+    return np.ascontiguousarray(pinvh(problem.gram.astype(np.float64)).astype(problem.dtype))
 
 
 @dataclass(frozen=True)
@@ -61,22 +81,30 @@ class Solver:
     run : callable
         Function of (problem, targets, codes) that starts from `codes`, writes the solution into it
         and returns n_iter and the relative KKT residual of each row.
-    penalty : type
+    penalty : type or tuple of types
         What it can solve.
     warm : bool
         Whether it makes use of codes to start from.
     """
 
     run: Callable
-    penalty: type
+    penalty: type | tuple
     warm: bool
 
 
+_active_set = _by_rows(active_set_rows, _rank)
+_homotopy = _by_rows(homotopy_rows, _rank)
+_omp = _by_rows(omp_rows, lambda problem: problem.penalty.n_nonzero)
+
 SOLVERS = {
-    "active-set": Solver(_active_set, L1, warm=True),
-    "homotopy": Solver(_by_rows(homotopy_rows, _rank), L1, warm=False),
+    "active-set": Solver(_rescued(_active_set, _homotopy, "homotopy"), ElasticNet, warm=True),
+    "homotopy": Solver(_homotopy, ElasticNet, warm=False),
     "fista": Solver(fista_rows, Penalty, warm=True),
-    "omp": Solver(_by_rows(omp_rows, lambda problem: problem.penalty.n_nonzero), TopK, warm=False),
+    "block-descent": Solver(
+        _rescued(block_descent_rows, fista_rows, "fista"), (GroupL1, L0), warm=True
+    ),
+    "direct": Solver(_direct, ElasticNet, warm=False),
+    "omp": Solver(_omp, TopK, warm=True),
 }
 
 
@@ -139,16 +167,5 @@ def solve_rows(problem, targets, n_rows, *, solver="auto", start=None, output="d
 
     n_iter, residuals, packed = zip(*run_chunks(chunk, n_rows, CHUNK_ROWS, n_jobs), strict=True)
     codes = dense if output == "dense" else stack_rows(packed, n_atoms, problem.dtype)
-    return codes, _report(problem, name, np.concatenate(n_iter), np.concatenate(residuals))
-
-
-def _report(problem, solver, n_iter, residuals):
-    return CodingReport(
-        solver=solver,
-        n_rows=len(residuals),
-        n_iter=int(n_iter.max()),
-        residual=float(residuals.max()),
-        tolerance=problem.tolerance,
-        # Written so that a residual that is not a number counts as unconverged.
-        n_unconverged=int(np.count_nonzero(~(residuals <= problem.tolerance))),
-    )
+    n_iter, residuals = np.concatenate(n_iter), np.concatenate(residuals)
+    return codes, CodingReport.of(problem, name, n_iter.max(), residuals)

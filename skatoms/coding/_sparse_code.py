@@ -9,10 +9,10 @@ from scipy.sparse import csr_array, issparse, sparray, spmatrix
 from sklearn.utils.validation import check_array
 
 from .._validation import FLOAT_DTYPES
-from ..backend import product
+from ._encode import encode
 from ._penalties import Penalty, as_penalty
-from ._problem import CodingProblem, CodingReport
-from ._solvers import SOLVERS, choose_solver, solve_rows
+from ._problem import CodingReport
+from ._solvers import SOLVERS, choose_solver
 
 
 def sparse_code(
@@ -49,27 +49,35 @@ def sparse_code(
         Weight of the penalty, not negative. With the l1 penalty, a row whose largest
         ``|components @ x|`` is at most alpha has code zero. Not used by `penalty="top_k"`.
 
-    penalty : {"l1", "top_k"} or penalty object, default="l1"
-        R: the sum of absolute values, or at most `n_nonzero` non-zeros. Objects of
-        :mod:`skatoms.coding` such as ``L1()`` stand for themselves.
+    penalty : {"l1", "elastic_net", "ridge", "l0", "top_k"} or penalty object, default="l1"
+        R: the sum of absolute values, its mean with half the sum of squares, that alone, the number
+        of non-zeros, or at most `n_nonzero` non-zeros. Objects of :mod:`skatoms.coding` such as
+        ``GroupL1(groups)`` or ``L1(weights=w)`` say more than a name can.
 
-    solver : {"auto", "active-set", "homotopy", "fista", "omp"}, default="auto"
-        - "active-set": exact, the fastest, and able to start from `codes_init`;
-        - "homotopy": exact, follows the path of solutions from zero;
-        - "fista": accelerated proximal gradient, able to start from `codes_init`;
+    solver : {"auto", "active-set", "homotopy", "fista", "block-descent", "direct", "omp"}, \
+default="auto"
+        - "active-set": exact, the fastest for l1 and the elastic net, and able to start from
+          `codes_init`;
+        - "homotopy": exact for the same, follows the path of solutions from zero;
+        - "fista": accelerated proximal gradient, for every convex penalty, able to start from
+          `codes_init`;
+        - "block-descent": one group of atoms after the other, for :class:`GroupL1` and for l0,
+          whose local minima depend on `codes_init`;
+        - "direct": the closed form of ridge;
         - "omp": orthogonal matching pursuit, a greedy answer to `penalty="top_k"`, the
           only one for it; a row ends early where no atom's correlation with what is left
-          is above `tol` times the largest at its start;
-        - "auto": "active-set" for l1, "omp" for top_k.
+          is above `tol` times the largest at its start. Rows for which the atoms of
+          `codes_init` explain more keep these;
+        - "auto": the first of these that can solve the penalty, but ridge by "direct".
 
     positive : bool, default=False
-        Whether codes must not be negative. For `penalty="l1"`.
+        Whether codes must not be negative. For all names but "top_k".
 
     n_nonzero : int, default=None
         Non-zeros of each row, for `penalty="top_k"`.
 
     codes_init : array-like or sparse of shape (n_samples, n_components), default=None
-        Codes to start from, for "active-set" and "fista".
+        Codes to start from, for all solvers but "homotopy" and "direct".
 
     max_iter : int, default=1000
         Rounds, path steps or iterations that each row may take.
@@ -154,7 +162,7 @@ def sparse_code(
         if not SOLVERS[chosen].warm:
             raise ValueError(
                 f"codes_init does not go with solver={solver!r}, which starts from zero: leave it "
-                "out, or use 'active-set' or 'fista'."
+                "out, or use another one."
             )
         codes_init = _check_codes(codes_init, X, components)
     codes, report = encode(
@@ -171,40 +179,6 @@ def sparse_code(
     )
     report.warn(stacklevel=2)
     return (codes, report) if return_report else codes
-
-
-def encode(
-    X,
-    components,
-    *,
-    alpha,
-    penalty,
-    solver="auto",
-    start=None,
-    max_iter=1000,
-    tol=1e-6,
-    output="dense",
-    n_jobs=None,
-):
-    """`sparse_code` on what is known to be valid; always returns codes and report."""
-    problem = CodingProblem(
-        product(components, components.T, n_jobs),
-        penalty,
-        alpha,
-        X.shape[1],
-        max_iter,
-        tol,
-    )
-    atoms = components.T
-    return solve_rows(
-        problem,
-        lambda rows, out: np.matmul(X[rows], atoms, out=out),
-        len(X),
-        solver=solver,
-        start=start,
-        output=output,
-        n_jobs=n_jobs,
-    )
 
 
 def _check_number(name, value, kind, least):

@@ -313,7 +313,6 @@ BAD_DATA = {
     "one dimension": (np.zeros(3), "2D array"),
     "no rows": (np.zeros((0, 3)), "0 sample"),
     "no columns": (np.zeros((3, 0)), "0 feature"),
-    "NaN": (np.array([[1.0, np.nan]]), "contains NaN"),
     "infinite": (np.array([[1.0, np.inf]]), "infinity"),
     "all zero": (np.zeros((4, 3)), "X is all zeros"),
     "sparse": (csr_array(np.eye(3)), "[Ss]parse"),

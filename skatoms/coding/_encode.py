@@ -1,0 +1,205 @@
+"""Codes of samples: each by itself, with missing values, or tied to each other.
+
+All three come down to the one problem with a Gram matrix that all rows share. Missing values and
+ties change only what the rows are coded for, from one round to the next: each round solves the
+problem with what is missing, or what the neighbours pull to, taken from the codes before. A round
+never raises the objective; with a convex penalty momentum makes rounds count for more.
+"""
+
+from dataclasses import dataclass
+from functools import reduce
+
+import numpy as np
+from scipy.sparse import csr_array, issparse, vstack
+from scipy.sparse.linalg import eigsh
+
+from ..backend import product, run_chunks
+from ._problem import CodingProblem, CodingReport
+from ._solvers import CHUNK_ROWS, SOLVERS, choose_solver, solve_rows
+
+MAX_ROUNDS = 2000
+# How much closer than the whole problem each round is solved.
+ROUND_TOL = 0.1
+
+
+@dataclass(frozen=True)
+class Pull:
+    """A term ``strength / 2 |a - towards|^2`` for each row; towards : (n_rows, n_atoms)."""
+
+    strength: float
+    towards: np.ndarray | csr_array
+
+
+@dataclass(frozen=True)
+class Ties:
+    """A term ``1/2 trace(A' laplacian A)`` between the codes of all rows.
+
+    Attributes
+    ----------
+    laplacian : csr_array of shape (n_rows, n_rows)
+        Symmetric, positive semi-definite.
+    weights : ndarray of shape (n_rows,)
+        How much the rest of the objective of each row counts, positive.
+    strength : float
+        The largest eigenvalue of ``laplacian / sqrt(weights weights')``, or a little more.
+    """
+
+    laplacian: csr_array
+    weights: np.ndarray
+    strength: float
+
+    @classmethod
+    def of(cls, laplacian, weights):
+        """The Ties of a Laplacian and weights."""
+        root = 1 / np.sqrt(weights)
+        scaled = laplacian.multiply(root[:, None]).multiply(root).tocsr()
+        # No eigenvalue is above the largest sum of a row, which is tight for a path.
+        bound = float(abs(scaled).sum(axis=1).max()) if scaled.nnz else 0.0
+        if len(weights) > 2 and bound > 0:
+            start = np.random.default_rng(0).standard_normal(len(weights))
+            largest = eigsh(scaled, 1, which="LA", v0=start, tol=1e-3, return_eigenvectors=False)
+            bound = min(bound, 1.01 * float(largest[0]))
+        return cls(laplacian, weights, bound)
+
+    def slopes(self, codes):
+        """The gradient of the term at the codes, by the weight of each row."""
+        return (self.laplacian @ codes) / self.weights[:, None].astype(codes.dtype)
+
+    def value(self, codes):
+        """The term."""
+        return 0.5 * float((codes * (self.laplacian @ codes)).sum())
+
+
+def encode(
+    X,
+    components,
+    *,
+    alpha,
+    penalty,
+    solver="auto",
+    start=None,
+    max_iter=1000,
+    tol=1e-6,
+    output="dense",
+    n_jobs=None,
+    pull=None,
+    gram=None,
+):
+    """`sparse_code` on what is known to be valid; always returns codes and report.
+
+    gram : the products of the components, if they are known.
+    """
+    problem = _make_problem(components, alpha, penalty, max_iter, tol, n_jobs, pull, gram)
+    atoms = components.T
+
+    def targets(rows, out):
+        np.matmul(X[rows], atoms, out=out)
+        if pull is not None:
+            towards = pull.towards[rows]
+            towards = towards.toarray() if issparse(towards) else towards
+            out += problem.dtype.type(pull.strength) * towards
+
+    return solve_rows(
+        problem, targets, len(X), solver=solver, start=start, output=output, n_jobs=n_jobs
+    )
+
+
+def _make_problem(components, alpha, penalty, max_iter, tol, n_jobs, pull=None, gram=None):
+    n_atoms, curvature = len(components), penalty.curvature(len(components))
+    ridge = np.zeros(n_atoms) if curvature is None else float(alpha) * curvature
+    added = ridge if pull is None else ridge + pull.strength
+    gram = product(components, components.T, n_jobs) if gram is None else gram.copy()
+    gram[np.diag_indices(n_atoms)] += added.astype(gram.dtype)
+    rank = components.shape[1] + int(np.count_nonzero(added))
+    return CodingProblem(gram, penalty, alpha, rank, max_iter, tol, ridge.astype(gram.dtype))
+
+
+def encode_masked(X, components, *, start=None, output="dense", n_jobs=None, **settings):
+    """Codes that explain the entries of X that are not NaN; returns codes and report.
+
+    settings : alpha, penalty and tol, as in `encode`.
+    """
+    gram = product(components, components.T, n_jobs)
+
+    def chunk(first, stop):
+        before = None if start is None else start[first:stop]
+        codes, report = _settle(X[first:stop], components, None, before, gram, None, **settings)
+        return (codes if output == "dense" else csr_array(codes)), report
+
+    parts, reports = zip(*run_chunks(chunk, len(X), CHUNK_ROWS, n_jobs), strict=True)
+    codes = np.concatenate(parts) if output == "dense" else csr_array(vstack(parts))
+    return codes, reduce(CodingReport.merged, reports)
+
+
+def encode_tied(X, components, ties, *, start=None, output="dense", n_jobs=None, **settings):
+    """Codes of rows that are tied to each other; NaN is not explained. Codes and report.
+
+    settings : alpha, penalty and tol, as in `encode`.
+    """
+    gram = product(components, components.T, n_jobs)
+    codes, report = _settle(X, components, ties, start, gram, n_jobs, **settings)
+    return (codes if output == "dense" else csr_array(codes)), report
+
+
+def _settle(X, components, ties, start, gram, n_jobs, *, alpha, penalty, tol=1e-6):
+    """Rounds until the codes solve what they are for, with missing values and ties."""
+    name = choose_solver("auto", penalty)
+    problem = _make_problem(components, alpha, penalty, 1, tol, n_jobs, gram=gram)
+    seen = ~np.isnan(X)
+    known = np.where(seen, X, 0)
+    aims = product(known, components.T, n_jobs)
+
+    def residuals(codes):
+        rest = np.where(seen, known - product(codes, components, n_jobs), 0)
+        left = product(rest, components.T, n_jobs) - problem.ridge * codes
+        if ties is not None:
+            left -= ties.slopes(codes)
+        return problem.relative_residuals(aims, codes, left)
+
+    def step(ahead, codes):
+        filled, pull = known, None
+        if not seen.all():
+            filled = np.where(seen, known, product(ahead, components, n_jobs))
+        if ties is not None and ties.strength > 0:
+            slopes = ties.slopes(ahead) / codes.dtype.type(ties.strength)
+            pull = Pull(ties.strength, ahead - slopes)
+        return encode(
+            filled,
+            components,
+            alpha=alpha,
+            penalty=penalty,
+            start=codes if SOLVERS[name].warm else None,
+            tol=ROUND_TOL * tol,
+            n_jobs=n_jobs,
+            pull=pull,
+            gram=gram,
+        )[0]
+
+    codes = np.zeros((len(X), len(components)), X.dtype)
+    if start is not None:
+        codes += start
+    axis = 1 if ties is None else None
+    codes, done, worst = _rounds(
+        step, residuals, np.asarray(codes), problem.tolerance, penalty.convex, axis
+    )
+    return codes, CodingReport.of(problem, name, done, worst)
+
+
+def _rounds(step, residuals, codes, tolerance, convex, axis):
+    """Repeat ``codes = step(ahead, codes)`` until the residuals are small.
+
+    axis : 1 if each row has momentum of its own, None if rows depend on each other. Returns the
+    codes, the number of rounds, and the residuals.
+    """
+    before, speed = codes, np.ones((len(codes), 1) if axis == 1 else (1, 1), codes.dtype)
+    for done in range(MAX_ROUNDS + 1):
+        worst = residuals(codes)
+        if done == MAX_ROUNDS or np.all(worst <= tolerance):
+            break
+        faster = (1 + np.sqrt(1 + 4 * speed**2)) / 2
+        momentum = (speed - 1) / faster if convex else np.zeros_like(speed)
+        ahead = codes + momentum * (codes - before)
+        before, codes = codes, step(ahead, codes)
+        uphill = ((ahead - codes) * (codes - before)).sum(axis=axis, keepdims=True) > 0
+        speed = np.where(uphill, speed.dtype.type(1), faster)
+    return codes, done, worst
