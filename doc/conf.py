@@ -23,7 +23,7 @@ autodoc_typehints = "none"  # types are in the text
 numpydoc_show_class_members = False  # the template of a class lists them
 numpydoc_validation_checks = {"GL03", "GL06", "GL07", "PR01", "PR02", "PR03", "PR04", "RT01"}
 numpydoc_validation_exclude = {
-    r"\.CodingReport$",  # its attributes are its parameters
+    r"\.(CodingReport|AtomRecovery|RecoveryGuarantee)$",  # attributes are their parameters
     r"\.(Penalty|L1|TopK)\.",  # the user guide says what methods a penalty has
 }
 

@@ -1,6 +1,7 @@
 """Checks that estimators share."""
 
 from copy import copy
+from numbers import Real
 
 import numpy as np
 from sklearn.utils.validation import validate_data
@@ -29,3 +30,11 @@ def keep_features(estimator, features):
     for name in _FEATURES:
         vars(estimator).pop(name, None)
     vars(estimator).update(features)
+
+
+def check_number(name, value, *, kind=Real, least=-np.inf, most=np.inf):
+    """Refuse what is not a number of this kind in [least, most]; the error names the parameter."""
+    if not isinstance(value, kind) or isinstance(value, bool):
+        raise TypeError(f"{name} must be a number of type {kind.__name__}, got {value!r}.")
+    if not least <= value <= most:
+        raise ValueError(f"{name} must be between {least} and {most}, got {value!r}.")

@@ -1,6 +1,14 @@
 """Bases learned from data."""
 
-from ._constraints import Constraint, LinearAdmissible, NonNegative, Separable, UnitBall, UnitNorm
+from ._constraints import (
+    Constraint,
+    LinearAdmissible,
+    MaxCoherence,
+    NonNegative,
+    Separable,
+    UnitBall,
+    UnitNorm,
+)
 from ._couplings import Coupling, GraphLaplacian, Temporal
 from ._learner import VariationalBasisLearner
 from ._regularizers import (
@@ -21,6 +29,7 @@ __all__ = [
     "Energy",
     "GraphLaplacian",
     "LinearAdmissible",
+    "MaxCoherence",
     "NonNegative",
     "Orthogonality",
     "Regularizer",

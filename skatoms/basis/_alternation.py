@@ -133,8 +133,9 @@ def learn_more(problem, samples, atoms, stream):
     batch = Batch(samples, slice(0, len(samples)), len(atoms))
     with single_threaded_blas():
         atoms, fresh, steps = online_pass(problem, [batch], atoms, stream)
-        faded = stream.statistics.unused(FADED)
-        atoms = without_unused(problem, samples, [batch], atoms, faded)
+        if problem.rules.redraws(exact=False):
+            faded = stream.statistics.unused(FADED)
+            atoms = without_unused(problem, samples, [batch], atoms, faded)
     return Iterate(atoms, fresh, steps, batch.report, batch.codes)
 
 

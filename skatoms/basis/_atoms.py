@@ -54,8 +54,11 @@ class AtomRules:
         return self.constraint.project(atoms.astype(np.float64), self.shape).astype(atoms.dtype)
 
     def redraws(self, exact):
-        """Whether unused atoms may be put elsewhere: not if that could raise the objective."""
-        return not (exact and self.regularized)
+        """Whether unused atoms may be put elsewhere.
+
+        Not if that could raise the objective, or break what ties atoms to each other.
+        """
+        return not (self.constraint.joint or (exact and self.regularized))
 
 
 def random_atoms(samples, n_components, random_state, rules):
@@ -117,7 +120,7 @@ def update_atoms(statistics, atoms, rules):
     product = problem.codes_codes @ here
     reached = problem.objective(here, product)
     ahead, ahead_product, speed, caution = here, product, 1.0, np.ones(len(here))
-    for _ in range(STEPS if not rules.regularized else 5 * STEPS):
+    for _ in range(5 * STEPS if rules.regularized else STEPS):
         candidate, moved = problem.step(ahead, ahead_product, caution, here)
         caution = np.where(moved, caution, 4 * caution)
         product_after = problem.codes_codes @ candidate
@@ -167,6 +170,8 @@ class _AtomProblem:
             gradient += rules.weight * rules.regularizer.gradient(atoms, rules.shape)
             curvature = curvature + rules.weight * rules.regularizer.curvature(atoms, rules.shape)
         lengths = caution * np.where(curvature > 0, curvature, 1)
+        if rules.constraint.joint:  # the nearest point is one for all atoms alike
+            lengths = np.full_like(lengths, lengths.max())
         better = atoms - gradient / lengths[:, None]
         if rules.regularized:
             better = rules.regularizer.prox(better, rules.weight / lengths, rules.shape)

@@ -1,12 +1,14 @@
 """Constraints on the atoms: sets that every atom is in, at every step."""
 
 from abc import ABC
-from numbers import Integral
+from numbers import Integral, Real
 
 import numpy as np
 from scipy.linalg import svd
 from scipy.sparse import issparse
 from sklearn.base import BaseEstimator
+
+from ..metrics import welch_bound
 
 NORMS = ("unit_norm", "unit_ball")
 
@@ -19,6 +21,8 @@ class Constraint(ABC, BaseEstimator):
     """
 
     norm = "unit_norm"
+    # Whether it ties atoms to each other, so that none can move without looking at the others.
+    joint = False
 
     def cone(self, values, shape):
         """The nearest points of the cone, row by row. shape : `feature_shape`."""
@@ -41,6 +45,9 @@ class Constraint(ABC, BaseEstimator):
         """Raise a ValueError or TypeError if it can not be used with such features."""
         if self.norm not in NORMS:
             raise ValueError(f"norm must be one of {NORMS}, got {self.norm!r}.")
+
+    def check_size(self, n_components, n_features):
+        """Raise a ValueError if there can not be so many atoms of so many features."""
 
     def goes_with(self, regularizer):
         """Whether the prox of a regulariser may come before `project`."""
@@ -167,6 +174,81 @@ class Separable(Constraint):
                 f"rank of Separable must be an integer from 1 to {min(shape)}, got {self.rank!r}."
             )
 
+
+class MaxCoherence(Constraint):
+    """Atoms of norm 1, no two of which have an absolute cosine above a bound.
+
+    Parameters
+    ----------
+    bound : float
+        The largest absolute cosine, below 1. Where there are more atoms than features it can not be
+        below the Welch bound, and near that hardly any set of atoms satisfies it.
+    """
+
+    joint = True
+
+    def __init__(self, bound: float):
+        self.bound = bound
+
+    def project(self, values, shape):
+        """Atoms near the values that keep to the bound, all NaN if none are found.
+
+        Pairs of atoms above the bound are pushed apart until none is: first by multipliers, which
+        rise with the excess and lead to the nearest atoms, then, where these do not settle, by the
+        excess alone. Cost: n_components ** 2 * n_features a round.
+        """
+        start = super().project(values, shape)
+        atoms, pushes = start, np.zeros((len(start), len(start)))
+        for _ in range(COHERENCE_ROUNDS):
+            size, signs = _inner_products(atoms)
+            if size.max() <= self.bound:
+                return atoms
+            excess = COHERENCE_STEP * (size - self.bound + COHERENCE_MARGIN)
+            pushes = signs * np.maximum(pushes * signs + excess, 0)
+            atoms = super().project(start - pushes @ atoms, shape)
+        return self.start(values, shape)
+
+    def start(self, values, shape):
+        """Atoms that keep to the bound, but are not the nearest ones; all NaN if none are found."""
+        atoms = super().project(values, shape)
+        for _ in range(COHERENCE_ROUNDS):
+            size, signs = _inner_products(atoms)
+            if size.max() <= self.bound:
+                return atoms
+            # Somewhat below the bound, which is reached then and not only approached.
+            excess = np.maximum(size - 0.95 * self.bound, 0)
+            # No atom is pushed beyond where it was by many at once.
+            excess /= np.maximum(1, 2 * excess.sum(axis=1, keepdims=True))
+            atoms = super().project(atoms - (excess * signs) @ atoms, shape)
+        return np.full_like(values, np.nan)
+
+    def check_size(self, n_components, n_features):
+        """Raise if no such atoms can be that incoherent."""
+        least = welch_bound(n_components, n_features)
+        if self.bound < least:
+            raise ValueError(
+                f"bound={self.bound} of MaxCoherence is below the Welch bound {least:.4f}: no "
+                f"{n_components} atoms of {n_features} features are that incoherent. Raise bound "
+                "or take fewer atoms."
+            )
+
+    def check(self, shape):
+        """Raise if it can not be used."""
+        if not isinstance(self.bound, Real) or not 0 < self.bound < 1:
+            raise ValueError(f"bound of MaxCoherence must be between 0 and 1, got {self.bound!r}.")
+
+
+def _inner_products(atoms):
+    """Absolute values and signs of the inner products of different atoms, zero for the others."""
+    inner = atoms @ atoms.T
+    np.fill_diagonal(inner, 0)
+    return np.abs(inner), np.sign(inner)
+
+
+# What a multiplier rises by for an excess of 1, and how far inside the bound pairs are pushed.
+COHERENCE_STEP = 0.3
+COHERENCE_MARGIN = 1e-9
+COHERENCE_ROUNDS = 200
 
 CONSTRAINTS = {
     "unit_norm": UnitNorm,

@@ -44,14 +44,20 @@ class VariationalBasisLearner(
 ):
     """Learn a basis in which every sample is a combination of few atoms.
 
-    Atoms C, one a row and of unit norm, and codes a minimise the weighted mean over samples x of ::
+    Atoms C, one a row, and codes a minimise ::
 
-        1/2 |x - C'a|^2 + alpha |a|_1
+        mean over samples x of [1/2 |x - C'a|^2 + alpha R(a)]
+        + coupling + regularizer_weight Omega(C)
 
-    by alternating minimisation. The codes of a batch of samples are solved exactly, then the atoms
-    move, each to its best place while the others stay; neither step can raise the objective of all
+    under a constraint on the atoms, by alternating minimisation. The mean is a weighted one, and
+    the coupling, if there is one, ties the codes of samples to each other. The codes of a batch of
+    samples are solved first, then the atoms move; neither step can raise the objective of all
     samples. Before that, where there is more than one batch, two passes of online dictionary
     learning [1]_, which forgets what it learned with earlier atoms, come most of the way.
+
+    Every part has a name for its usual form, and an object of :mod:`skatoms.coding` or
+    :mod:`skatoms.basis` for the others; all of them may be combined, but for a few constraints that
+    have no closed form with a regulariser, which is said.
 
     Read more in the :ref:`User Guide <variational_basis>`.
 
@@ -61,15 +67,50 @@ class VariationalBasisLearner(
         Number of atoms. None is the number of features. May be larger than that.
 
     alpha : float, default=1.0
-        Weight of the l1 penalty, not negative, in the unit of the data: a sample with a Euclidean
-        norm of at most alpha has code zero. Larger values give sparser codes.
+        Weight of the penalty, not negative. With l1 it is in the unit of the data: a sample with a
+        Euclidean norm of at most alpha has code zero. Larger values give sparser codes.
+
+    penalty : {"l1", "elastic_net", "ridge", "l0"} or Penalty, default="l1"
+        R, what codes cost: :class:`~skatoms.coding.L1`, :class:`~skatoms.coding.ElasticNet`,
+        :class:`~skatoms.coding.Ridge`, :class:`~skatoms.coding.L0` or an object, such as
+        ``GroupL1(groups)``, ``TopK(5)`` or ``L1(weights=w)``.
 
     positive : bool, default=False
-        Whether codes must not be negative.
+        Whether codes must not be negative. An object has a parameter of its own for that.
 
-    init : "samples" or array-like of shape (n_components, n_features), default="samples"
-        Atoms to start from: distinct samples drawn at random, or those given, which are scaled to
-        unit norm.
+    coupling : {"temporal", "graph"} or Coupling, default=None
+        Ties the codes of samples: :class:`~skatoms.basis.Temporal` those that follow each other,
+        :class:`~skatoms.basis.GraphLaplacian` those that are neighbours. All samples are then one
+        batch in `fit`, and those of a call in `partial_fit`. The objective has the coupling divided
+        by the weight of all samples.
+
+    regularizer : {"energy", "smooth", "tv", "l1", "orthogonal", "coherence"} or Regularizer, \
+default=None
+        Omega, what atoms cost: :class:`~skatoms.basis.Energy`, :class:`~skatoms.basis.Smoothness`,
+        :class:`~skatoms.basis.TotalVariation`, :class:`~skatoms.basis.AbsoluteValues`,
+        :class:`~skatoms.basis.Orthogonality`, :class:`~skatoms.basis.Coherence` or an object. With
+        one, atoms that no sample uses are only put elsewhere during the online passes.
+
+    regularizer_weight : float, default=1.0
+        Weight of the regulariser against the mean over samples, not negative.
+
+    constraint : {"unit_norm", "unit_ball", "non_negative", "separable"} or Constraint, \
+default="unit_norm"
+        What every atom satisfies at all times: :class:`~skatoms.basis.UnitNorm`,
+        :class:`~skatoms.basis.UnitBall`, :class:`~skatoms.basis.NonNegative`,
+        :class:`~skatoms.basis.Separable` or an object, such as ``LinearAdmissible(matrix)``.
+
+    feature_shape : tuple of int, default=None
+        The grid that the features are on, such as (height, width), for regularisers and constraints
+        that know neighbours. None is a line.
+
+    fixed_atoms : array-like of bool of shape (n_components,), default=None
+        Which atoms of `init` stay as they are given, in norm and all.
+
+    init : "samples" or array-like of shape (n_given, n_features), default="samples"
+        Atoms to start from: distinct samples drawn at random, or those given, scaled to unit norm
+        and brought into the constraint. If fewer than `n_components` are given, the others are
+        drawn.
 
     batch_size : int, default=None
         Distinct samples whose codes are renewed before the atoms move. Small batches make the most
@@ -101,7 +142,7 @@ class VariationalBasisLearner(
     Attributes
     ----------
     components_ : ndarray of shape (n_components, n_features)
-        The atoms, each of unit Euclidean norm, in the precision of the data.
+        The atoms, in the precision of the data.
 
     objective_history_ : ndarray of shape (n_passes,)
         The objective at the end of each pass of the last `fit`, with the codes that the pass had
@@ -126,6 +167,9 @@ class VariationalBasisLearner(
 
     Notes
     -----
+    Missing values, as NaN, are left out of the error; atoms and codes explain the others. Codes of
+    samples with missing values take some tens of rounds instead of one.
+
     A pass over n samples costs about ``n * (n_components * n_features + rounds * n_components * s
     + s ** 3)`` operations for s non-zeros a sample, and each batch ``n_components ** 2 *
     n_features`` more. Memory beside the data: the non-zeros of the codes, and
@@ -232,7 +276,8 @@ class VariationalBasisLearner(
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            Samples, dense and finite. float32 and float64 are computed in their own precision.
+            Samples, dense. NaN is a missing value. float32 and float64 are computed in their own
+            precision.
 
         y : Ignored
             Not used, present for API consistency.

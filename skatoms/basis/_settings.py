@@ -95,8 +95,25 @@ def samples_of(estimator, X, sample_weight, sequences, rng, may_be_zero=False):
 
 def first_atoms(estimator, samples, rng):
     """The atoms to start from."""
+    rules = rules_of(estimator, samples.X.shape[1])
+    atoms = _drawn_or_given(estimator, samples, rng, rules)
+    rules.constraint.check_size(*atoms.shape)
+    if not rules.constraint.joint:
+        return atoms
+    if rules.fixed is not None:
+        raise ValueError(f"fixed_atoms does not go with constraint={rules.constraint!r}.")
+    atoms = rules.feasible(atoms)
+    if not np.isfinite(atoms).all():
+        raise ValueError(
+            f"No {len(atoms)} atoms of {atoms.shape[1]} features were found that satisfy "
+            f"constraint={rules.constraint!r}: raise its bound, take fewer atoms, or give some "
+            "that do as init."
+        )
+    return atoms
+
+
+def _drawn_or_given(estimator, samples, rng, rules):
     X, n_components = samples.X, estimator.n_components
-    rules = rules_of(estimator, X.shape[1])
     if isinstance(estimator.init, str):
         if rules.fixed is not None:
             raise ValueError("fixed_atoms needs init to be an array that has these atoms.")
@@ -116,7 +133,9 @@ def first_atoms(estimator, samples, rng):
 
 def _completed(given, n_components, samples, rng, rules):
     """Atoms given, made feasible unless they are fixed, and others drawn."""
-    atoms = rules.feasible(normalised(given))
+    atoms = normalised(given)
+    if not rules.constraint.joint:
+        atoms = rules.feasible(atoms)
     fixed = np.zeros(n_components, bool) if rules.fixed is None else rules.fixed
     if len(fixed) != n_components or fixed[len(given) :].any():
         raise ValueError(
