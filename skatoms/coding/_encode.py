@@ -14,7 +14,7 @@ from scipy.sparse import csr_array, issparse, vstack
 from scipy.sparse.linalg import eigsh
 
 from ..backend import product, run_chunks
-from ._problem import CodingProblem, CodingReport
+from ._problem import CodingProblem, CodingReport, report_on
 from ._solvers import CHUNK_ROWS, SOLVERS, choose_solver, solve_rows
 
 MAX_ROUNDS = 2000
@@ -182,7 +182,7 @@ def _settle(X, components, ties, start, gram, n_jobs, *, alpha, penalty, tol=1e-
     codes, done, worst = _rounds(
         step, residuals, np.asarray(codes), problem.tolerance, penalty.convex, axis
     )
-    return codes, CodingReport.of(problem, name, done, worst)
+    return codes, report_on(problem, name, done, worst)
 
 
 def _rounds(step, residuals, codes, tolerance, convex, axis):

@@ -140,19 +140,6 @@ class CodingReport:
     tolerance: float
     n_unconverged: int
 
-    @classmethod
-    def of(cls, problem, solver, n_iter, residuals):
-        """The report on rows that a solver has left with these residuals."""
-        return cls(
-            solver=solver,
-            n_rows=len(residuals),
-            n_iter=int(n_iter),
-            residual=float(residuals.max()),
-            tolerance=problem.tolerance,
-            # Written so that a residual that is not a number counts as unconverged.
-            n_unconverged=int(np.count_nonzero(~(residuals <= problem.tolerance))),
-        )
-
     def merged(self, other):
         """One report on the rows of both.
 
@@ -197,3 +184,16 @@ class CodingReport:
                 ConvergenceWarning,
                 stacklevel=stacklevel + 1,
             )
+
+
+def report_on(problem, solver, n_iter, residuals):
+    """The CodingReport on rows that a solver has left with these residuals."""
+    return CodingReport(
+        solver=solver,
+        n_rows=len(residuals),
+        n_iter=int(n_iter),
+        residual=float(residuals.max()),
+        tolerance=problem.tolerance,
+        # Written so that a residual that is not a number counts as unconverged.
+        n_unconverged=int(np.count_nonzero(~(residuals <= problem.tolerance))),
+    )

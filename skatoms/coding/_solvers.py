@@ -15,7 +15,7 @@ from ._fista import fista_rows
 from ._homotopy import homotopy_rows
 from ._omp import omp_rows
 from ._penalties import L0, ElasticNet, GroupL1, Penalty, TopK
-from ._problem import CodingReport
+from ._problem import report_on
 from ._rows import pack_rows, stack_rows, unpack_rows
 
 # Rows that one thread takes at a time: enough to hide what starting them costs, few enough to
@@ -168,4 +168,4 @@ def solve_rows(problem, targets, n_rows, *, solver="auto", start=None, output="d
     n_iter, residuals, packed = zip(*run_chunks(chunk, n_rows, CHUNK_ROWS, n_jobs), strict=True)
     codes = dense if output == "dense" else stack_rows(packed, n_atoms, problem.dtype)
     n_iter, residuals = np.concatenate(n_iter), np.concatenate(residuals)
-    return codes, CodingReport.of(problem, name, n_iter.max(), residuals)
+    return codes, report_on(problem, name, n_iter.max(), residuals)
