@@ -57,7 +57,7 @@ class BasisProblem:
         if ties is not None:
             return encode_tied(X, atoms, ties, **how)
         if np.isnan(X).any():
-            return encode_masked(X, atoms, **how)
+            return encode_masked(X, atoms, pull=pull, **how)
         return encode(X, atoms, pull=pull, **how)
 
     def gather(self, codes, X, weights, ties=None):

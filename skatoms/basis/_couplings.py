@@ -104,13 +104,10 @@ class GraphLaplacian(Coupling):
         """Links of new samples to their nearest neighbours among those of the fit."""
         if self.affinity is not None:
             return None
-        samples, codes = known
+        samples, codes = np.nan_to_num(known[0]), known[1]
         k = min(self.n_neighbors, len(samples))
-        links = (
-            NearestNeighbors(n_neighbors=k)
-            .fit(np.nan_to_num(samples))
-            .kneighbors_graph(np.nan_to_num(X))
-        )
+        search = NearestNeighbors(n_neighbors=k).fit(samples)
+        links = search.kneighbors_graph(np.nan_to_num(X))
         if self.normalized:
             degrees = np.sqrt(self._neighbours_of(samples).sum(axis=1))
             links = links.multiply(1 / np.maximum(degrees, 1e-300)[None, :] / np.sqrt(k)).tocsr()

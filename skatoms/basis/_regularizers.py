@@ -103,7 +103,7 @@ class Smoothness(Regularizer):
         if min(shape) <= self.order:
             raise ValueError(
                 f"Smoothness(order={self.order}) needs more than {self.order} entries along every "
-                f"axis, but feature_shape is {shape}."
+                f"axis, but feature_shape is {shape} (n_features = {prod(shape)})."
             )
 
 

@@ -27,7 +27,7 @@ def blocks_of(problem):
     """The Blocks of a problem with a GroupL1 or L0 penalty."""
     penalty, alpha, n_atoms = problem.penalty, float(problem.alpha), len(problem.gram)
     hard = isinstance(penalty, L0)
-    labels = np.arange(n_atoms) if hard else penalty.labels()
+    labels = np.arange(n_atoms) if hard else penalty.labels(n_atoms)
     n_groups = labels.max() + 1
     atoms = np.argsort(labels, kind="stable")
     starts = np.concatenate([[0], np.cumsum(np.bincount(labels, minlength=n_groups))])
@@ -39,7 +39,7 @@ def blocks_of(problem):
         atoms,
         starts,
         np.maximum(curvatures, 0) * (1 + 1e-12),
-        np.zeros(n_groups) if hard else alpha * penalty.slopes(),
+        np.zeros(n_groups) if hard else alpha * penalty.slopes(n_atoms),
         0.0 if hard else alpha * float(penalty.l1_ratio),
         alpha if hard else 0.0,
         bool(penalty.positive),

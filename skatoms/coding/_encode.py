@@ -29,6 +29,15 @@ class Pull:
     strength: float
     towards: np.ndarray | csr_array
 
+    def part(self, first, stop):
+        """The term of some rows, dense."""
+        towards = self.towards[first:stop]
+        return Pull(self.strength, towards.toarray() if issparse(towards) else towards)
+
+    def slopes(self, codes):
+        """The gradient of the term."""
+        return codes.dtype.type(self.strength) * (codes - self.towards)
+
 
 @dataclass(frozen=True)
 class Ties:
@@ -95,9 +104,7 @@ def encode(
     def targets(rows, out):
         np.matmul(X[rows], atoms, out=out)
         if pull is not None:
-            towards = pull.towards[rows]
-            towards = towards.toarray() if issparse(towards) else towards
-            out += problem.dtype.type(pull.strength) * towards
+            out += problem.dtype.type(pull.strength) * pull.part(rows.start, rows.stop).towards
 
     return solve_rows(
         problem, targets, len(X), solver=solver, start=start, output=output, n_jobs=n_jobs
@@ -114,7 +121,7 @@ def _make_problem(components, alpha, penalty, max_iter, tol, n_jobs, pull=None, 
     return CodingProblem(gram, penalty, alpha, rank, max_iter, tol, ridge.astype(gram.dtype))
 
 
-def encode_masked(X, components, *, start=None, output="dense", n_jobs=None, **settings):
+def encode_masked(X, components, *, start=None, output="dense", n_jobs=None, pull=None, **settings):
     """Codes that explain the entries of X that are not NaN; returns codes and report.
 
     settings : alpha, penalty and tol, as in `encode`.
@@ -123,7 +130,8 @@ def encode_masked(X, components, *, start=None, output="dense", n_jobs=None, **s
 
     def chunk(first, stop):
         before = None if start is None else start[first:stop]
-        codes, report = _settle(X[first:stop], components, None, before, gram, None, **settings)
+        tie = None if pull is None else pull.part(first, stop)
+        codes, report = _settle(X[first:stop], components, tie, before, gram, None, **settings)
         return (codes if output == "dense" else csr_array(codes)), report
 
     parts, reports = zip(*run_chunks(chunk, len(X), CHUNK_ROWS, n_jobs), strict=True)
@@ -178,7 +186,7 @@ def _settle(X, components, ties, start, gram, n_jobs, *, alpha, penalty, tol=1e-
     codes = np.zeros((len(X), len(components)), X.dtype)
     if start is not None:
         codes += start
-    axis = 1 if ties is None else None
+    axis = None if isinstance(ties, Ties) else 1
     codes, done, worst = _rounds(
         step, residuals, np.asarray(codes), problem.tolerance, penalty.convex, axis
     )

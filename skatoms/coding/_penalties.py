@@ -175,8 +175,9 @@ class GroupL1(Penalty):
 
     Parameters
     ----------
-    groups : array-like of shape (n_atoms,)
-        A label for each atom; atoms of one label are a group.
+    groups : int or array-like of shape (n_atoms,)
+        A label for each atom; atoms of one label are a group. A number stands for groups of so many
+        atoms that follow each other; the last one may be smaller.
 
     l1_ratio : float, default=0.0
         The part of the absolute values, from 0 to 1.
@@ -197,19 +198,22 @@ class GroupL1(Penalty):
         self.positive = positive
         self.weights = weights
 
-    def labels(self):
+    def labels(self, n_atoms):
         """The number of the group of each atom, from 0."""
+        if isinstance(self.groups, Integral):
+            return np.arange(n_atoms) // self.groups
         return np.unique(np.asarray(self.groups), return_inverse=True)[1].ravel()
 
-    def slopes(self):
+    def slopes(self, n_atoms):
         """The weights of the norms in R, (n_groups,)."""
-        return (1 - self.l1_ratio) * _weights_or_ones(self.weights, self.labels().max() + 1)
+        n_groups = self.labels(n_atoms).max() + 1
+        return (1 - self.l1_ratio) * _weights_or_ones(self.weights, n_groups)
 
     def value(self, codes):
         """R of each row; codes : (n_rows, n_atoms)."""
-        norms = np.sqrt(_squares(codes) @ self._members(codes.dtype))
+        norms = np.sqrt(_squares(codes) @ self._members(codes))
         absolute = np.asarray(abs(codes).sum(axis=1)).ravel()
-        return norms @ self.slopes().astype(codes.dtype) + self.l1_ratio * absolute
+        return norms @ self.slopes(codes.shape[1]).astype(codes.dtype) + self.l1_ratio * absolute
 
     def prox(self, values, weight):
         """Soft thresholding, of entries and then of the norms of groups, a new array."""
@@ -217,9 +221,9 @@ class GroupL1(Penalty):
 
     def residual(self, codes, left, alpha):
         """Distance of each entry of `left` to alpha times the subdifferential."""
-        labels, dtype = self.labels(), codes.dtype
-        norms = np.sqrt(_squares(codes) @ self._members(dtype))[:, labels]
-        slopes = (alpha * self.slopes()).astype(dtype)[labels]
+        labels, dtype = self.labels(codes.shape[1]), codes.dtype
+        norms = np.sqrt(_squares(codes) @ self._members(codes))[:, labels]
+        slopes = (alpha * self.slopes(codes.shape[1])).astype(dtype)[labels]
         slope = dtype.type(alpha * self.l1_ratio)
         pull = left - slopes * codes / np.where(norms > 0, norms, 1)
         outside = np.maximum((pull if self.positive else np.abs(pull)) - slope, 0)
@@ -227,31 +231,35 @@ class GroupL1(Penalty):
         return np.where(norms > 0, in_use, np.abs(self._shrunk(left, alpha)))
 
     def _shrunk(self, values, weight):
-        labels, dtype = self.labels(), values.dtype
+        labels, dtype = self.labels(values.shape[1]), values.dtype
         slope = dtype.type(weight * self.l1_ratio)
         if self.positive:
             values = np.maximum(values - slope, 0)
         else:
             values = values - np.clip(values, -slope, slope)
-        norms = np.sqrt(_squares(values) @ self._members(dtype))
-        slopes = (weight * self.slopes()).astype(dtype)
+        norms = np.sqrt(_squares(values) @ self._members(values))
+        slopes = (weight * self.slopes(values.shape[1])).astype(dtype)
         left = np.maximum(norms - slopes, 0) / np.where(norms > 0, norms, 1)
         return values * left[:, labels]
 
-    def _members(self, dtype):
-        return np.equal.outer(self.labels(), np.arange(self.labels().max() + 1)).astype(dtype)
+    def _members(self, codes):
+        labels = self.labels(codes.shape[1])
+        return np.equal.outer(labels, np.arange(labels.max() + 1)).astype(codes.dtype)
 
     def check(self, n_atoms):
         """Raise if it can not be used with so many atoms."""
         groups = np.asarray(self.groups)
-        if groups.shape != (n_atoms,):
+        if isinstance(self.groups, Integral):
+            if self.groups < 1:
+                raise ValueError(f"groups must be at least 1 or labels, got {self.groups}.")
+        elif groups.shape != (n_atoms,):
             raise ValueError(
                 f"groups has shape {groups.shape}, but there are {n_atoms} atoms: it needs a label "
                 "for each atom."
             )
         _check_fraction("l1_ratio", self.l1_ratio)
         _check_flag("positive", self.positive)
-        _check_weights(self.weights, self.labels().max() + 1, "groups")
+        _check_weights(self.weights, self.labels(n_atoms).max() + 1, "groups")
 
 
 class L0(Penalty):
