@@ -19,9 +19,12 @@ atoms
 
 The first two compare the time of whole calls to an equal objective, as in
 `benchmarks.basis_learning`: of ours, the shortest call whose result is no worse than the peer's.
+Where others are at work on the machine, set OMP_WAIT_POLICY=passive: the threads of SPAMS wait for
+each other by spinning, which can cost it twenty times its time.
 """
 
 import argparse
+import os
 import shutil
 import tempfile
 import warnings
@@ -514,7 +517,8 @@ def main():
     """Print all tables."""
     options = parse_options()
     print_environment("Basis learning, variants: ours beside what can do the same")
-    print(f"{options.threads} threads each\n")
+    waiting = os.environ.get("OMP_WAIT_POLICY", "not set")
+    print(f"{options.threads} threads each; OMP_WAIT_POLICY: {waiting}\n")
     for part in options.parts or PARTS:
         PARTS[part](options)
 
