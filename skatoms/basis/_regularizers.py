@@ -1,6 +1,7 @@
 """Regularisers of the atoms: what a basis should be like beside explaining the samples."""
 
 from abc import ABC
+from functools import lru_cache
 from math import prod
 from numbers import Real
 
@@ -226,6 +227,7 @@ REGULARIZERS = {
 }
 
 
+@lru_cache(maxsize=16)
 def differences(shape, order):
     """For each axis of a grid the sparse matrix of its differences, (n_differences, n_features)."""
     operators = []

@@ -21,17 +21,47 @@ from sklearn.pipeline import make_pipeline
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from skatoms import VariationalBasisLearner
+from skatoms.basis import Coherence, GraphLaplacian, MaxCoherence, Smoothness, Temporal
+from skatoms.coding import GroupL1, TopK
 
 pytestmark = pytest.mark.filterwarnings("ignore:The objective still fell")
 
 
-@parametrize_with_checks(
-    [
-        VariationalBasisLearner(),
-        VariationalBasisLearner(5, alpha=0.1, positive=True, batch_size=7),
-        VariationalBasisLearner(alpha=0.0, n_jobs=2),
-    ]
-)
+def small(**settings):
+    return VariationalBasisLearner(4, alpha=0.2, max_iter=20, random_state=0, **settings)
+
+
+ESTIMATORS = [
+    VariationalBasisLearner(),
+    VariationalBasisLearner(5, alpha=0.1, positive=True, batch_size=7),
+    VariationalBasisLearner(alpha=0.0, n_jobs=2),
+    small(penalty="elastic_net"),
+    small(penalty="ridge"),
+    small(penalty="l0"),
+    small(penalty=TopK(1)),
+    small(penalty=GroupL1(2, l1_ratio=0.2)),
+    small(coupling=Temporal(0.01)),
+    small(coupling=GraphLaplacian(weight=0.01)),
+    small(regularizer="energy", constraint="unit_ball"),
+    small(regularizer=Smoothness(1)),
+    small(regularizer="tv", constraint="non_negative"),
+    small(regularizer="l1", regularizer_weight=0.1),
+    small(regularizer="orthogonal"),
+    small(regularizer=Coherence(0.3)),
+    small(constraint=MaxCoherence(0.9)),
+]
+
+
+def expected_failures(estimator):
+    if not isinstance(estimator.coupling, Temporal):
+        return {}
+    return {
+        "check_sample_weight_equivalence_on_dense_data": "repeated and shuffled rows are another "
+        "sequence in time"
+    }
+
+
+@parametrize_with_checks(ESTIMATORS, expected_failed_checks=expected_failures)
 def test_scikit_learn_conventions(estimator, check):
     check(estimator)
 
