@@ -20,6 +20,7 @@ from ._solvers import CHUNK_ROWS, SOLVERS, choose_solver, solve_rows
 MAX_ROUNDS = 2000
 # How much closer than the whole problem each round is solved.
 ROUND_TOL = 0.1
+ROUND_TOL_TIED = 1e-3  # where the pull of others makes the scale of a row larger than it is
 
 
 @dataclass(frozen=True)
@@ -177,7 +178,7 @@ def _settle(X, components, ties, start, gram, n_jobs, *, alpha, penalty, tol=1e-
             alpha=alpha,
             penalty=penalty,
             start=codes if SOLVERS[name].warm else None,
-            tol=ROUND_TOL * tol,
+            tol=tol * (ROUND_TOL if pull is None else ROUND_TOL_TIED),
             n_jobs=n_jobs,
             pull=pull,
             gram=gram,
