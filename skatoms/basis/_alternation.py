@@ -110,7 +110,7 @@ def learn(problem, samples, parts, atoms, forgetting, n_online):
     the others exact. Atoms that no sample uses after a pass are put where samples are explained
     worst, which changes nothing until codes may use them.
     """
-    batches = [Batch(samples, part, len(atoms)) for part in parts]
+    batches = [Batch(samples, part) for part in parts]
     stream = Stream(forgetting)
     if n_online == 0:  # atoms that are good already must not follow the first batch alone
         with single_threaded_blas():
@@ -130,7 +130,7 @@ def learn(problem, samples, parts, atoms, forgetting, n_online):
 
 def learn_more(problem, samples, atoms, stream):
     """One step of a stream: new samples; returns the Iterate it leads to."""
-    batch = Batch(samples, slice(0, len(samples)), len(atoms))
+    batch = Batch(samples, slice(0, len(samples)))
     with single_threaded_blas():
         atoms, fresh, steps = online_pass(problem, [batch], atoms, stream)
         if problem.rules.redraws(exact=False):
@@ -195,14 +195,12 @@ class Stream:
 
 
 class Batch:
-    """A part of the samples, and the codes that they have at the time: zero to begin with."""
+    """A part of the samples, and the codes that they have at the time: none to begin with."""
 
-    def __init__(self, samples, part, n_components):
+    def __init__(self, samples, part):
         self._samples = samples
         self._part = part
-        n_rows = part.stop - part.start
-        self.codes = csr_array((n_rows, n_components), dtype=samples.X.dtype)
-        self.report = None
+        self.codes = self.report = None
         self._ties = self._filled = None
 
     def _raw(self):

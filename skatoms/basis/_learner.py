@@ -30,7 +30,7 @@ from ._alternation import Stream, learn, learn_more
 from ._constraints import CONSTRAINTS, Constraint
 from ._couplings import COUPLINGS, Coupling, sequence_labels
 from ._regularizers import REGULARIZERS, Regularizer
-from ._settings import first_atoms, problem_of, samples_of
+from ._settings import first_atoms, going_on, problem_of, samples_of
 
 # Passes of a fit that learn online before the others refine: soon good, but not to the end.
 ONLINE_PASSES = 2
@@ -573,7 +573,7 @@ default="unit_norm"
                 f"n_components={self.n_components}, but {n_components} atoms were learned before: "
                 "fit anew without warm_start to change their number."
             )
-        return self.components_.astype(X.dtype, copy=False)
+        return going_on(self, self.components_.astype(X.dtype, copy=False))
 
     def _keep(self, features, iterate, statistics, seen):
         keep_features(self, features)

@@ -97,19 +97,29 @@ def first_atoms(estimator, samples, rng):
     """The atoms to start from."""
     rules = rules_of(estimator, samples.X.shape[1])
     atoms = _drawn_or_given(estimator, samples, rng, rules)
-    rules.constraint.check_size(*atoms.shape)
-    if not rules.constraint.joint:
-        return atoms
+    return brought_into(rules, atoms) if rules.constraint.joint else atoms
+
+
+def going_on(estimator, atoms):
+    """Learned atoms to go on from: the constraint may be another one since."""
+    return brought_into(rules_of(estimator, atoms.shape[1]), atoms)
+
+
+def brought_into(rules, atoms):
+    """Atoms that meet the constraint, near these; fixed ones stay."""
+    constraint = rules.constraint
+    if constraint.joint and rules.fixed is not None:
+        raise ValueError(f"fixed_atoms does not go with constraint={constraint!r}.")
+    constraint.check_size(*atoms.shape)
+    moved = rules.feasible(atoms)
     if rules.fixed is not None:
-        raise ValueError(f"fixed_atoms does not go with constraint={rules.constraint!r}.")
-    atoms = rules.feasible(atoms)
-    if not np.isfinite(atoms).all():
+        moved[rules.fixed] = atoms[rules.fixed]
+    if not np.isfinite(moved).all():
         raise ValueError(
             f"No {len(atoms)} atoms of {atoms.shape[1]} features were found that satisfy "
-            f"constraint={rules.constraint!r}: raise its bound, take fewer atoms, or give some "
-            "that do as init."
+            f"constraint={constraint!r}: loosen it, take fewer atoms, or give some that do as init."
         )
-    return atoms
+    return moved
 
 
 def _drawn_or_given(estimator, samples, rng, rules):

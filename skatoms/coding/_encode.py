@@ -4,6 +4,9 @@ All three come down to the one problem with a Gram matrix that all rows share. M
 ties change only what the rows are coded for, from one round to the next: each round solves the
 problem with what is missing, or what the neighbours pull to, taken from the codes before. A round
 never raises the objective; with a convex penalty momentum makes rounds count for more.
+
+Rounds are in float64: each is about rows that are filled in or pulled, which may be so much longer
+than the rows themselves that float32 would not solve them closely enough.
 """
 
 from dataclasses import dataclass
@@ -14,7 +17,7 @@ from scipy.sparse import csr_array, issparse, vstack
 from scipy.sparse.linalg import eigsh
 
 from ..backend import product, run_chunks
-from ._problem import CodingProblem, CodingReport, report_on
+from ._problem import CodingProblem, CodingReport, least_tolerance, report_on
 from ._solvers import CHUNK_ROWS, SOLVERS, choose_solver, solve_rows
 
 MAX_ROUNDS = 2000
@@ -127,6 +130,7 @@ def encode_masked(X, components, *, start=None, output="dense", n_jobs=None, pul
 
     settings : alpha, penalty and tol, as in `encode`.
     """
+    components = components.astype(np.float64, copy=False)
     gram = product(components, components.T, n_jobs)
 
     def chunk(first, stop):
@@ -145,6 +149,7 @@ def encode_tied(X, components, ties, *, start=None, output="dense", n_jobs=None,
 
     settings : alpha, penalty and tol, as in `encode`.
     """
+    components = components.astype(np.float64, copy=False)
     gram = product(components, components.T, n_jobs)
     codes, report = _settle(X, components, ties, start, gram, n_jobs, **settings)
     return (codes if output == "dense" else csr_array(codes)), report
@@ -152,7 +157,8 @@ def encode_tied(X, components, ties, *, start=None, output="dense", n_jobs=None,
 
 def _settle(X, components, ties, start, gram, n_jobs, *, alpha, penalty, tol=1e-6):
     """Rounds until the codes solve what they are for, with missing values and ties."""
-    name = choose_solver("auto", penalty)
+    name, dtype = choose_solver("auto", penalty), X.dtype
+    tol, X = max(tol, least_tolerance(dtype)), X.astype(np.float64, copy=False)
     problem = _make_problem(components, alpha, penalty, 1, tol, n_jobs, gram=gram)
     seen = ~np.isnan(X)
     known = np.where(seen, X, 0)
@@ -165,13 +171,12 @@ def _settle(X, components, ties, start, gram, n_jobs, *, alpha, penalty, tol=1e-
             left -= ties.slopes(codes)
         return problem.relative_residuals(aims, codes, left)
 
-    def step(ahead, codes):
+    def step(ahead, codes, alone=False):
         filled, pull = known, None
         if not seen.all():
             filled = np.where(seen, known, product(ahead, components, n_jobs))
-        if ties is not None and ties.strength > 0:
-            slopes = ties.slopes(ahead) / codes.dtype.type(ties.strength)
-            pull = Pull(ties.strength, ahead - slopes)
+        if ties is not None and ties.strength > 0 and not alone:
+            pull = Pull(ties.strength, ahead - ties.slopes(ahead) / ties.strength)
         return encode(
             filled,
             components,
@@ -184,14 +189,14 @@ def _settle(X, components, ties, start, gram, n_jobs, *, alpha, penalty, tol=1e-
             gram=gram,
         )[0]
 
-    codes = np.zeros((len(X), len(components)), X.dtype)
+    codes = np.zeros((len(X), len(components)))
     if start is not None:
         codes += start
+    elif not penalty.convex:  # rounds would not leave zero where the pull to it is strong
+        codes = step(codes, codes, alone=True)
     axis = None if isinstance(ties, Ties) else 1
-    codes, done, worst = _rounds(
-        step, residuals, np.asarray(codes), problem.tolerance, penalty.convex, axis
-    )
-    return codes, report_on(problem, name, done, worst)
+    codes, done, worst = _rounds(step, residuals, codes, problem.tolerance, penalty.convex, axis)
+    return codes.astype(dtype, copy=False), report_on(problem, name, done, worst)
 
 
 def _rounds(step, residuals, codes, tolerance, convex, axis):
@@ -203,7 +208,8 @@ def _rounds(step, residuals, codes, tolerance, convex, axis):
     before, speed = codes, np.ones((len(codes), 1) if axis == 1 else (1, 1), codes.dtype)
     for done in range(MAX_ROUNDS + 1):
         worst = residuals(codes)
-        if done == MAX_ROUNDS or np.all(worst <= tolerance):
+        # At code zero there is nothing left to explain for what counts non-zeros: that is no end.
+        if done == MAX_ROUNDS or (np.all(worst <= tolerance) and (convex or done > 0)):
             break
         faster = (1 + np.sqrt(1 + 4 * speed**2)) / 2
         momentum = (speed - 1) / faster if convex else np.zeros_like(speed)

@@ -12,6 +12,11 @@ from sklearn.exceptions import ConvergenceWarning
 from ._penalties import ElasticNet
 
 
+def least_tolerance(dtype):
+    """The relative residual that a precision can tell from rounding errors."""
+    return 50 * float(np.finfo(dtype).eps)
+
+
 @dataclass(frozen=True)
 class CodingProblem:
     """min over a of 1/2 a'Ga - b'a + alpha R(a), for many rows b that share everything else.
@@ -52,7 +57,7 @@ class CodingProblem:
     @property
     def tolerance(self):
         """`tol`, but not below what the precision can tell from rounding errors."""
-        return max(self.tol, 50 * float(np.finfo(self.dtype).eps))
+        return max(self.tol, least_tolerance(self.dtype))
 
     @cached_property
     def rules(self):
