@@ -9,8 +9,9 @@ from pathlib import Path
 from rich.console import Console
 
 from ._denoising import denoising
+from ._inpainting import inpainting
 
-DEMOS = {"denoising": denoising}
+DEMOS = {"denoising": denoising, "inpainting": inpainting}
 
 
 def run(name=None, *, list_only=False, folder="."):

@@ -66,11 +66,11 @@ def denoising(console, folder):
             results[name] = _denoise(learner, patches, noisy.shape)
 
     table = Table("", "PSNR, dB", "learning, s", "denoising, s")
-    table.add_row("noisy", f"{_psnr(noisy, clean):.2f}", "", "")
+    table.add_row("noisy", f"{psnr(noisy, clean):.2f}", "", "")
     for name, result in results.items():
         table.add_row(
             name,
-            f"{_psnr(result.picture, clean):.2f}",
+            f"{psnr(result.picture, clean):.2f}",
             f"{result.seconds_learning:.2f}",
             f"{result.seconds_denoising:.2f}",
         )
@@ -94,7 +94,8 @@ def _denoise(learner, patches, shape):
     return Result(picture, learner.components_[by_use], learned - start, seconds)
 
 
-def _psnr(picture, clean):
+def psnr(picture, clean):
+    """Peak signal-to-noise ratio in dB of grey levels from 0 to 1."""
     return -10 * np.log10(np.mean((np.clip(picture, 0, 1) - clean) ** 2))
 
 
@@ -105,7 +106,7 @@ def _draw(image, noisy, clean, results):
     for axes, (name, half) in zip(above.subplots(1, 3), halves.items(), strict=True):
         whole = np.hstack([image[:, : -clean.shape[1]], half])
         axes.imshow(whole, cmap="gray", vmin=0, vmax=1)
-        axes.set_title(f"left half clean, right half {name}: {_psnr(half, clean):.2f} dB")
+        axes.set_title(f"left half clean, right half {name}: {psnr(half, clean):.2f} dB")
         axes.set_axis_off()
     for part, (name, result) in zip(below.subfigures(1, 2), results.items(), strict=True):
         AtomsDisplay(result.atoms[:96], feature_shape=PATCH).plot(figure=part)

@@ -52,11 +52,24 @@ def test_without_the_extra_the_demo_says_what_to_install(monkeypatch, capsys):
     assert 'pip install "skatoms[demo]"' in capsys.readouterr().err
 
 
+def printed_psnr(text):
+    """The second column of a table, by the first."""
+    rows = [line.split("│") for line in text.splitlines() if "│" in line]
+    return {row[1].strip(): float(row[2]) for row in rows}
+
+
+@pytest.mark.slow
+def test_inpainting_beats_interpolation_and_is_drawn(tmp_path, capsys):
+    assert main(["demo", "inpainting", "--output", str(tmp_path)]) == 0
+    psnr = printed_psnr(capsys.readouterr().out)
+    assert psnr["skatoms"] > max(psnr["linear interpolation"], psnr["cubic interpolation"]) + 1
+    assert (tmp_path / "skatoms-inpainting.png").stat().st_size > 10_000
+
+
 @pytest.mark.slow
 def test_denoising_improves_the_picture_and_draws_it(tmp_path, capsys):
     assert main(["demo", "denoising", "--output", str(tmp_path)]) == 0
-    rows = [line.split("│") for line in capsys.readouterr().out.splitlines() if "│" in line]
-    psnr = {row[1].strip(): float(row[2]) for row in rows}
+    psnr = printed_psnr(capsys.readouterr().out)
     assert psnr["skatoms"] > psnr["noisy"] + 3.5
     assert psnr["skatoms"] > psnr["scikit-learn"] - 0.1
     assert (tmp_path / "skatoms-denoising.png").stat().st_size > 10_000
