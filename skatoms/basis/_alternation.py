@@ -21,9 +21,6 @@ from ._atoms import AtomRules, redrawn, update_atoms
 from ._couplings import Coupling
 from ._statistics import Statistics, gather
 
-# A stream forgets: an atom whose use has faded to this part of the largest one counts as unused.
-FADED = 1e-6
-
 
 @dataclass(frozen=True)
 class BasisProblem:
@@ -44,6 +41,14 @@ class BasisProblem:
     rules: AtomRules
     coupling: Coupling | None
     n_jobs: int | None
+
+    # A stream forgets: an atom whose use has faded to this part of the largest one is unused.
+    faded = 1e-6
+
+    @property
+    def least_length(self):
+        """No shorter sample would use an atom."""
+        return self.alpha
 
     def code(self, X, atoms, start=None, output="sparse", ties=None, pull=None):
         """Codes of samples for these atoms, and the report on them."""
@@ -80,6 +85,14 @@ class BasisProblem:
     def update(self, statistics, atoms):
         """Better atoms."""
         return update_atoms(statistics, atoms, self.rules)
+
+    def follow(self, stream, newest, atoms):
+        """Atoms that follow a stream which the newest statistics have joined."""
+        return self.update(stream.advance(newest), atoms)
+
+    def redrawn(self, atoms, unused, samples, errors):
+        """Atoms with unused ones put elsewhere."""
+        return redrawn(atoms, unused, samples, errors, self.rules)
 
 
 @dataclass(frozen=True)
@@ -134,7 +147,7 @@ def learn_more(problem, samples, atoms, stream):
     with single_threaded_blas():
         atoms, fresh, steps = online_pass(problem, [batch], atoms, stream)
         if problem.rules.redraws(exact=False):
-            faded = stream.statistics.unused(FADED)
+            faded = stream.statistics.unused(problem.faded)
             atoms = without_unused(problem, samples, [batch], atoms, faded)
     return Iterate(atoms, fresh, steps, batch.report, batch.codes)
 
@@ -161,7 +174,7 @@ def online_pass(problem, batches, atoms, stream):
     for batch in batches:
         after = batch.renew(problem, atoms)
         fresh = after if fresh is None else fresh + after
-        atoms = problem.update(stream.advance(after), atoms)
+        atoms = problem.follow(stream, after, atoms)
     return atoms, fresh, [problem.objective(fresh, atoms)]
 
 
@@ -170,7 +183,7 @@ def without_unused(problem, samples, batches, atoms, unused):
     if len(unused) == 0:
         return atoms
     errors = np.concatenate([batch.useful_errors(problem, atoms) for batch in batches])
-    return redrawn(atoms, unused, samples, errors, problem.rules)
+    return problem.redrawn(atoms, unused, samples, errors)
 
 
 @dataclass
@@ -247,7 +260,7 @@ class Batch:
         return problem.gather(self.codes, X, self._weights, ties)
 
     def useful_errors(self, problem, atoms):
-        """The errors of samples that would use an atom put on them: of those longer than alpha."""
+        """The errors of samples that would use an atom put on them: of those that are long enough."""
         X = self._raw()
-        longer = np.linalg.norm(np.nan_to_num(X), axis=1) > problem.alpha
+        longer = np.linalg.norm(np.nan_to_num(X), axis=1) > problem.least_length
         return np.where(longer, problem.errors(X, self.codes, atoms), 0)

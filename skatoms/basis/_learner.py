@@ -13,7 +13,6 @@ from sklearn.base import (
     _fit_context,
 )
 from sklearn.callback import CallbackSupportMixin
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_array, check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import (
@@ -29,6 +28,7 @@ from ..coding._penalties import PENALTIES
 from ._alternation import Stream, learn, learn_more
 from ._constraints import CONSTRAINTS, Constraint
 from ._couplings import COUPLINGS, Coupling, sequence_labels
+from ._passes import run_passes
 from ._regularizers import REGULARIZERS, Regularizer
 from ._settings import first_atoms, going_on, problem_of, samples_of
 
@@ -309,36 +309,17 @@ default="unit_norm"
         n_online = 0 if resume or len(batches) == 1 else ONLINE_PASSES
         passes = learn(problem, samples, batches, atoms, self.forgetting, n_online)
 
+        def keep(iterate, history):
+            self._keep(features, iterate, iterate.statistics, samples.weights.sum())
+            self._known = _known(problem, samples, iterate)
+            self.objective_history_ = np.array(history)
+            self.n_iter_ = len(history)
+
+        def learned(iterate):
+            return {**features, "components_": iterate.atoms}
+
         metadata = None if sample_weight is None else {"sample_weight": sample_weight}
-        # Samples are their own targets here, and monitors score only if there are targets.
-        data = {
-            "estimator": self,
-            "X": X,
-            "y": X if y is None else y,
-            "metadata": metadata,
-        }
-        root = self._init_callback_context(max_subtasks=self.max_iter)
-        root.call_on_fit_task_begin(**data)
-        history, iterate = [], None
-        try:
-            for _ in range(self.max_iter):
-                task = root.subcontext("pass").call_on_fit_task_begin(**data)
-                iterate = next(passes)
-                history.append(iterate.objective)
-                learned = {**features, "components_": iterate.atoms}
-                stop = task.call_on_fit_task_end(**data, reconstruction_attributes=learned)
-                if stop or _has_settled(history, self.tol):
-                    break
-            else:
-                _warn_unsettled(history, self.tol)
-        finally:
-            if iterate is not None:
-                self._keep(features, iterate, iterate.statistics, samples.weights.sum())
-                self._known = _known(problem, samples, iterate)
-                self.objective_history_ = np.array(history)
-                self.n_iter_ = len(history)
-                iterate.report.warn(stacklevel=3)
-        root.call_on_fit_task_end(**data, reconstruction_attributes={})
+        run_passes(self, passes, (X, y, metadata), learned, keep)
         if not self._statistics.codes_codes.any():
             known = np.nan_to_num(X)
             warnings.warn(
@@ -587,18 +568,3 @@ def _known(problem, samples, iterate):
     if problem.coupling is None or problem.coupling.ordered:
         return None
     return samples.X[samples.rows], iterate.codes
-
-
-def _has_settled(history, tol):
-    return len(history) > 1 and history[-2] - history[-1] <= tol * history[-1]
-
-
-def _warn_unsettled(history, tol):
-    if len(history) > 1:
-        change = (history[-2] - history[-1]) / history[-1]
-        warnings.warn(
-            f"The objective still fell by {change:.1e} of itself in the last of {len(history)} "
-            f"passes, tol={tol:.1e}: increase max_iter or tol.",
-            ConvergenceWarning,
-            stacklevel=4,
-        )

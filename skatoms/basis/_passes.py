@@ -1,0 +1,58 @@
+"""Passes over the samples, one after the other, as callbacks and interrupts see them."""
+
+import warnings
+
+from sklearn.exceptions import ConvergenceWarning
+
+
+def run_passes(estimator, passes, data, learned, keep):
+    """Take passes until the objective settles, `max_iter` at the most; tell the callbacks.
+
+    Parameters
+    ----------
+    estimator : estimator
+        Has `max_iter`, `tol` and the callbacks.
+    passes : iterator of Iterate
+    data : tuple
+        X, y and the metadata of the fit.
+    learned : callable
+        ``learned(iterate)`` gives the fitted attributes after a pass, for callbacks.
+    keep : callable
+        ``keep(iterate, history)`` sets the fitted attributes, also after an interrupt.
+    """
+    X, y, metadata = data
+    # Samples are their own targets if there are no others, and monitors score only with targets.
+    data = {"estimator": estimator, "X": X, "y": X if y is None else y, "metadata": metadata}
+    root = estimator._init_callback_context(max_subtasks=estimator.max_iter)
+    root.call_on_fit_task_begin(**data)
+    history, iterate = [], None
+    try:
+        for _ in range(estimator.max_iter):
+            task = root.subcontext("pass").call_on_fit_task_begin(**data)
+            iterate = next(passes)
+            history.append(iterate.objective)
+            stop = task.call_on_fit_task_end(**data, reconstruction_attributes=learned(iterate))
+            if stop or _has_settled(history, estimator.tol):
+                break
+        else:
+            _warn_unsettled(history, estimator.tol)
+    finally:
+        if iterate is not None:
+            keep(iterate, history)
+            iterate.report.warn(stacklevel=4)
+    root.call_on_fit_task_end(**data, reconstruction_attributes={})
+
+
+def _has_settled(history, tol):
+    return len(history) > 1 and history[-2] - history[-1] <= tol * history[-1]
+
+
+def _warn_unsettled(history, tol):
+    if len(history) > 1:
+        change = (history[-2] - history[-1]) / history[-1]
+        warnings.warn(
+            f"The objective still fell by {change:.1e} of itself in the last of {len(history)} "
+            f"passes, tol={tol:.1e}: increase max_iter or tol.",
+            ConvergenceWarning,
+            stacklevel=5,
+        )
