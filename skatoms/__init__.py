@@ -2,5 +2,12 @@
 
 from ._version import __version__
 from .basis import VariationalBasisLearner
+from .network import VectorNetwork, VectorNetworkClassifier, VectorNetworkRegressor
 
-__all__ = ["VariationalBasisLearner", "__version__"]
+__all__ = [
+    "VariationalBasisLearner",
+    "VectorNetwork",
+    "VectorNetworkClassifier",
+    "VectorNetworkRegressor",
+    "__version__",
+]

@@ -32,6 +32,20 @@ def keep_features(estimator, features):
     vars(estimator).update(features)
 
 
+def real_array(name, value):
+    """An array of finite float64; the error names the parameter."""
+    try:
+        array = np.asarray(value)
+        if array.dtype.kind not in "biuf":
+            array = array.astype(object).astype(np.float64)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{name} must be an array of numbers, got {value!r}.") from error
+    array = array.astype(np.float64)
+    if not np.isfinite(array).all():
+        raise ValueError(f"{name} must be finite, but has values that are not.")
+    return array
+
+
 def check_number(name, value, *, kind=Real, least=-np.inf, most=np.inf):
     """Refuse what is not a number of this kind in [least, most]; the error names the parameter."""
     if not isinstance(value, kind) or isinstance(value, bool):

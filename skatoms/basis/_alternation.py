@@ -45,11 +45,6 @@ class BasisProblem:
     # A stream forgets: an atom whose use has faded to this part of the largest one is unused.
     faded = 1e-6
 
-    @property
-    def least_length(self):
-        """No shorter sample would use an atom."""
-        return self.alpha
-
     def code(self, X, atoms, start=None, output="sparse", ties=None, pull=None):
         """Codes of samples for these atoms, and the report on them."""
         how = {
@@ -182,7 +177,7 @@ def without_unused(problem, samples, batches, atoms, unused):
     """Atoms with the unused ones put on samples that are explained worst."""
     if len(unused) == 0:
         return atoms
-    errors = np.concatenate([batch.useful_errors(problem, atoms) for batch in batches])
+    errors = np.concatenate([batch.errors(problem, atoms) for batch in batches])
     return problem.redrawn(atoms, unused, samples, errors)
 
 
@@ -259,8 +254,6 @@ class Batch:
             X[missing] = self._filled
         return problem.gather(self.codes, X, self._weights, ties)
 
-    def useful_errors(self, problem, atoms):
-        """The errors of samples that would use an atom put on them: of those that are long enough."""
-        X = self._raw()
-        longer = np.linalg.norm(np.nan_to_num(X), axis=1) > problem.least_length
-        return np.where(longer, problem.errors(X, self.codes, atoms), 0)
+    def errors(self, problem, atoms):
+        """The objective of each sample."""
+        return problem.errors(self._raw(), self.codes, atoms)

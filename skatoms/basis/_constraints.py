@@ -8,9 +8,14 @@ from scipy.linalg import svd
 from scipy.sparse import issparse
 from sklearn.base import BaseEstimator
 
+from .._validation import real_array
 from ..metrics import welch_bound
 
 NORMS = ("unit_norm", "unit_ball")
+# What a multiplier rises by for an excess of 1, and how far inside the bound pairs are pushed.
+COHERENCE_STEP = 0.3
+COHERENCE_MARGIN = 1e-9
+COHERENCE_ROUNDS = 200
 
 
 class Constraint(ABC, BaseEstimator):
@@ -109,28 +114,29 @@ class LinearAdmissible(Constraint):
         return values
 
     def _span(self):
-        """Orthonormal rows that span the conditions; kept as long as `matrix` is the same."""
+        """Orthonormal rows that span the conditions; kept as long as these are the same."""
+        matrix = self._conditions()
         known, basis = self.__dict__.get("_known_span", (None, None))
-        if known is not self.matrix:
-            matrix = self.matrix.toarray() if issparse(self.matrix) else self.matrix
-            matrix = np.asarray(matrix, dtype=np.float64)
+        if known is None or not np.array_equal(known, matrix):
             _, sizes, rows = svd(matrix, full_matrices=False)
             basis = rows[sizes > sizes.max() * max(matrix.shape) * np.finfo(float).eps]
-            self._known_span = (self.matrix, basis)
+            self._known_span = (matrix.copy(), basis)
         return basis
+
+    def _conditions(self):
+        matrix = self.matrix.toarray() if issparse(self.matrix) else self.matrix
+        return real_array("matrix of LinearAdmissible", matrix)
 
     def check(self, shape):
         """Raise if it can not be used with such features."""
         super().check(shape)
         n_features = int(np.prod(shape))
-        matrix = self.matrix if issparse(self.matrix) else np.asarray(self.matrix, dtype=float)
-        if matrix.ndim != 2 or matrix.shape[1] != n_features:
+        matrix = self._conditions()
+        if matrix.ndim != 2 or matrix.shape[1] != n_features or len(matrix) == 0:
             raise ValueError(
-                f"matrix of LinearAdmissible has shape {matrix.shape}, but it needs a column for "
-                f"each of the {n_features} features."
+                f"matrix of LinearAdmissible has shape {matrix.shape}, but it needs a row for each "
+                f"condition, at least one, and a column for each of the {n_features} features."
             )
-        if not np.isfinite(matrix.data if issparse(matrix) else matrix).all():
-            raise ValueError("matrix of LinearAdmissible has values that are not finite.")
         rank = len(self._span())
         if rank == n_features:
             raise ValueError(
@@ -206,9 +212,9 @@ class MaxCoherence(Constraint):
             excess = COHERENCE_STEP * (size - self.bound + COHERENCE_MARGIN)
             pushes = signs * np.maximum(pushes * signs + excess, 0)
             atoms = super().project(start - pushes @ atoms, shape)
-        return self.start(values, shape)
+        return self._pushed_apart(values, shape)
 
-    def start(self, values, shape):
+    def _pushed_apart(self, values, shape):
         """Atoms that keep to the bound, but are not the nearest ones; all NaN if none are found."""
         atoms = super().project(values, shape)
         for _ in range(COHERENCE_ROUNDS):
@@ -244,11 +250,6 @@ def _inner_products(atoms):
     np.fill_diagonal(inner, 0)
     return np.abs(inner), np.sign(inner)
 
-
-# What a multiplier rises by for an excess of 1, and how far inside the bound pairs are pushed.
-COHERENCE_STEP = 0.3
-COHERENCE_MARGIN = 1e-9
-COHERENCE_ROUNDS = 200
 
 CONSTRAINTS = {
     "unit_norm": UnitNorm,

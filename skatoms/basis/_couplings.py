@@ -8,6 +8,7 @@ from scipy.sparse import coo_array, csr_array, issparse
 from sklearn.base import BaseEstimator
 from sklearn.neighbors import NearestNeighbors
 
+from .._validation import real_array
 from ..coding._encode import Pull
 
 
@@ -16,6 +17,8 @@ class Coupling(ABC, BaseEstimator):
 
     # Whether the order of the samples matters, so that equal ones may not be taken together.
     ordered = True
+    # Whether it ties samples within sequences, which new samples have too.
+    sequential = False
 
     @abstractmethod
     def laplacian(self, X, sequences):
@@ -44,6 +47,8 @@ class Temporal(Coupling):
     weight : float, default=1.0
         How much it counts, not negative.
     """
+
+    sequential = True
 
     def __init__(self, weight: float = 1.0):
         self.weight = weight
@@ -123,7 +128,10 @@ class GraphLaplacian(Coupling):
 
     def _checked_affinity(self, n):
         given = self.affinity
-        affinity = csr_array(given if issparse(given) else np.asarray(given, dtype=np.float64))
+        affinity = given if issparse(given) else np.atleast_2d(real_array("affinity", given))
+        if affinity.ndim == 2:
+            affinity = csr_array(affinity)
+            affinity.setdiag(0)
         if affinity.shape != (n, n):
             raise ValueError(
                 f"affinity has shape {affinity.shape}, but there are {n} samples: it needs a row "
@@ -141,6 +149,8 @@ class GraphLaplacian(Coupling):
     def check(self):
         """Raise if a parameter is out of its range."""
         super().check()
+        if not isinstance(self.normalized, (bool, np.bool_)):
+            raise TypeError(f"normalized must be True or False, got {self.normalized!r}.")
         if not isinstance(self.n_neighbors, Integral) or self.n_neighbors < 1:
             raise ValueError(
                 f"n_neighbors must be an integer of at least 1, got {self.n_neighbors!r}."

@@ -152,7 +152,7 @@ default="unit_norm"
         Passes of the last `fit`.
 
     n_samples_seen_ : float
-        Weight of all samples that the atoms have been learned from; `partial_fit` adds to it.
+        Weight of the samples of the last `fit`, and of those that `partial_fit` has added since.
 
     n_features_in_ : int
         Number of features seen during fit.
@@ -323,9 +323,9 @@ default="unit_norm"
         if not self._statistics.codes_codes.any():
             known = np.nan_to_num(X)
             warnings.warn(
-                f"alpha={self.alpha} leaves all codes at zero, so nothing was learned: take it "
-                "well below the largest norm of a sample, "
-                f"{np.sqrt(np.einsum('ij,ij->i', known, known).max()):.3g}.",
+                f"alpha={self.alpha} leaves all codes at zero, so nothing was learned: take a "
+                "smaller one. With the l1 penalty it has to be well below the largest norm of a "
+                f"sample, {np.sqrt(np.einsum('ij,ij->i', known, known).max()):.3g}.",
                 UserWarning,
                 stacklevel=3,
             )
@@ -410,7 +410,8 @@ default="unit_norm"
         Returns
         -------
         codes : ndarray of shape (n_samples, n_components)
-            What `transform` gives after `fit`.
+            What `transform` gives after `fit`: with a temporal coupling, codes are tied only if
+            `groups` or `lengths` are given.
         """
         self.fit(X, y, sample_weight=sample_weight, groups=groups, lengths=lengths)
         return self.transform(X, groups=groups, lengths=lengths)
@@ -540,7 +541,7 @@ default="unit_norm"
         problem = problem_of(self, *atoms.shape)
         if problem.coupling is None:
             return problem.code(X, atoms, output=output)
-        if sequences is not None:
+        if sequences is not None and problem.coupling.sequential:
             ties = Ties.of(problem.coupling.laplacian(X, sequences), np.ones(len(X)))
             return problem.code(X, atoms, output=output, ties=ties)
         pull = problem.coupling.pull(X, self._known) if self._known else None

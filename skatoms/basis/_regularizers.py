@@ -3,7 +3,7 @@
 from abc import ABC
 from functools import lru_cache
 from math import prod
-from numbers import Real
+from numbers import Integral, Real
 
 import numpy as np
 from scipy.sparse import csr_array, eye_array, kron
@@ -20,8 +20,6 @@ class Regularizer(ABC, BaseEstimator):
     atom, as norms do: then its prox and a constraint can be applied one after the other.
     """
 
-    # Whether Omega looks at several atoms together.
-    joint = False
     # Whether it has a part that only `prox` knows.
     has_prox = False
 
@@ -99,7 +97,7 @@ class Smoothness(Regularizer):
 
     def check(self, shape):
         """Raise if it can not be used with such features."""
-        if self.order not in (1, 2):
+        if not isinstance(self.order, Integral) or self.order not in (1, 2):
             raise ValueError(f"order must be 1 or 2, got {self.order!r}.")
         if min(shape) <= self.order:
             raise ValueError(
@@ -162,7 +160,9 @@ class AbsoluteValues(Regularizer):
 class _Likeness(Regularizer):
     """A sum over pairs of atoms of a function of their inner product."""
 
-    joint = True
+    def value(self, atoms, shape):
+        """Omega."""
+        return 0.25 * float((self._slopes(atoms @ atoms.T) ** 2).sum())
 
     def _slopes(self, inner):
         """The derivative of the sum by each inner product, (n_components, n_components)."""
@@ -182,10 +182,6 @@ class _Likeness(Regularizer):
 class Orthogonality(_Likeness):
     """A quarter of the sum of squares of ``C C' - I``: small if atoms are orthonormal."""
 
-    def value(self, atoms, shape):
-        """Omega."""
-        return 0.25 * float((self._slopes(atoms @ atoms.T) ** 2).sum())
-
     def _slopes(self, inner):
         return inner - np.eye(len(inner))
 
@@ -201,10 +197,6 @@ class Coherence(_Likeness):
 
     def __init__(self, bound: float = 0.0):
         self.bound = bound
-
-    def value(self, atoms, shape):
-        """Omega."""
-        return 0.25 * float((self._slopes(atoms @ atoms.T) ** 2).sum())
 
     def _slopes(self, inner):
         excess = inner - np.clip(inner, -self.bound, self.bound)

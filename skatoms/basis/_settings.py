@@ -38,7 +38,7 @@ def coupling_of(estimator):
 
 def rules_of(estimator, n_features):
     """What an estimator asks of its atoms."""
-    shape = _feature_shape(estimator.feature_shape, n_features)
+    shape = feature_shape_of(estimator.feature_shape, n_features)
     constraint = named("constraint", estimator.constraint, CONSTRAINTS, Constraint)
     constraint.check(shape)
     regularizer = named("regularizer", estimator.regularizer, REGULARIZERS, Regularizer)
@@ -83,8 +83,8 @@ def samples_of(estimator, X, sample_weight, sequences, rng, may_be_zero=False):
         samples = in_order(X, weights, sequences)
     else:
         raise ValueError(
-            f"sample_weight has zeros, but with coupling={coupling!r} samples can not be left out "
-            "without a gap: drop them before."
+            f"sample_weight has zeros, but with a {type(coupling).__name__} coupling samples can "
+            "not be left out without a gap: drop them before."
         )
     if not (may_be_zero or known.any(axis=1)[samples.rows].any()):
         raise ValueError(
@@ -97,7 +97,13 @@ def first_atoms(estimator, samples, rng):
     """The atoms to start from."""
     rules = rules_of(estimator, samples.X.shape[1])
     atoms = _drawn_or_given(estimator, samples, rng, rules)
-    return brought_into(rules, atoms) if rules.constraint.joint else atoms
+    if not rules.constraint.joint:
+        return atoms
+    # Nothing can push atoms apart that are the same.
+    inner = np.abs(np.tril(atoms @ atoms.T, -1)).max(axis=1)
+    same = inner > 1 - 1e-6
+    atoms[same] = normalised(rng.standard_normal((same.sum(), atoms.shape[1])))
+    return brought_into(rules, atoms)
 
 
 def going_on(estimator, atoms):
@@ -109,7 +115,10 @@ def brought_into(rules, atoms):
     """Atoms that meet the constraint, near these; fixed ones stay."""
     constraint = rules.constraint
     if constraint.joint and rules.fixed is not None:
-        raise ValueError(f"fixed_atoms does not go with constraint={constraint!r}.")
+        raise ValueError(
+            f"fixed_atoms does not go with constraint={constraint!r}, which moves all atoms: leave "
+            "one of them out."
+        )
     constraint.check_size(*atoms.shape)
     moved = rules.feasible(atoms)
     if rules.fixed is not None:
@@ -144,7 +153,10 @@ def _drawn_or_given(estimator, samples, rng, rules):
 def _completed(given, n_components, samples, rng, rules):
     """Atoms given, made feasible unless they are fixed, and others drawn."""
     atoms = normalised(given)
+    lost = np.zeros(len(atoms), bool)
     if not rules.constraint.joint:
+        rest = np.abs(rules.constraint.cone(atoms.astype(np.float64), rules.shape)).max(axis=1)
+        lost = rest < 1e-6  # rounding errors
         atoms = rules.feasible(atoms)
     fixed = np.zeros(n_components, bool) if rules.fixed is None else rules.fixed
     if len(fixed) != n_components or fixed[len(given) :].any():
@@ -154,7 +166,7 @@ def _completed(given, n_components, samples, rng, rules):
         )
     kept = fixed[: len(given)]
     atoms[kept] = given[kept]
-    lost = ~np.isfinite(atoms).all(axis=1)
+    lost = (lost | ~np.isfinite(atoms).all(axis=1)) & ~kept
     if lost.any():
         raise ValueError(
             f"init has atoms ({np.flatnonzero(lost)[:5]}) of which constraint={rules.constraint!r} "
@@ -166,7 +178,8 @@ def _completed(given, n_components, samples, rng, rules):
     return np.concatenate([atoms, drawn])
 
 
-def _feature_shape(shape, n_features):
+def feature_shape_of(shape, n_features):
+    """`feature_shape` as a tuple of int: that of all features if it is None."""
     if shape is None:
         return (n_features,)
     shape = tuple(shape) if np.iterable(shape) else (shape,)

@@ -59,9 +59,12 @@ class Statistics:
         )
 
     def unused(self, part=0.0):
-        """Indices of the atoms that are used by at most this part of what the most used one is."""
+        """Indices of the atoms that are used by at most this part of what the most used one is.
+
+        None if no atom is used: that is not their fault.
+        """
         use = self.codes_codes.diagonal()
-        return np.flatnonzero(use <= part * use.max())
+        return np.flatnonzero((use <= part * use.max()) & (use.max() > 0))
 
     def objective(self, atoms):
         """Mean over the weight of 1/2 |x - C'a|^2 + alpha R(a). Cost: n_components ** 2 d."""

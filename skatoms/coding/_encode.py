@@ -11,6 +11,7 @@ than the rows themselves that float32 would not solve them closely enough.
 
 from dataclasses import dataclass
 from functools import reduce
+from itertools import count
 
 import numpy as np
 from scipy.sparse import csr_array, issparse, vstack
@@ -21,6 +22,7 @@ from ._problem import CodingProblem, CodingReport, least_tolerance, report_on
 from ._solvers import CHUNK_ROWS, SOLVERS, choose_solver, solve_rows
 
 MAX_ROUNDS = 2000
+MAX_PLAIN_ROUNDS = 300  # without momentum, where the penalty is not convex
 # How much closer than the whole problem each round is solved.
 ROUND_TOL = 0.1
 ROUND_TOL_TIED = 1e-3  # where the pull of others makes the scale of a row larger than it is
@@ -206,10 +208,12 @@ def _rounds(step, residuals, codes, tolerance, convex, axis):
     codes, the number of rounds, and the residuals.
     """
     before, speed = codes, np.ones((len(codes), 1) if axis == 1 else (1, 1), codes.dtype)
-    for done in range(MAX_ROUNDS + 1):
+    for done in count():
         worst = residuals(codes)
         # At code zero there is nothing left to explain for what counts non-zeros: that is no end.
-        if done == MAX_ROUNDS or (np.all(worst <= tolerance) and (convex or done > 0)):
+        if done == (MAX_ROUNDS if convex else MAX_PLAIN_ROUNDS) or (
+            np.all(worst <= tolerance) and (convex or done > 0)
+        ):
             break
         faster = (1 + np.sqrt(1 + 4 * speed**2)) / 2
         momentum = (speed - 1) / faster if convex else np.zeros_like(speed)

@@ -7,6 +7,8 @@ import numpy as np
 from scipy.sparse import issparse
 from sklearn.base import BaseEstimator
 
+from .._validation import real_array
+
 
 class Penalty(ABC, BaseEstimator):
     """What a penalty R on the codes of a row has to offer.
@@ -248,14 +250,13 @@ class GroupL1(Penalty):
 
     def check(self, n_atoms):
         """Raise if it can not be used with so many atoms."""
-        groups = np.asarray(self.groups)
-        if isinstance(self.groups, Integral):
+        if isinstance(self.groups, Integral) and not isinstance(self.groups, bool):
             if self.groups < 1:
                 raise ValueError(f"groups must be at least 1 or labels, got {self.groups}.")
-        elif groups.shape != (n_atoms,):
+        elif np.shape(self.groups) != (n_atoms,):
             raise ValueError(
-                f"groups has shape {groups.shape}, but there are {n_atoms} atoms: it needs a label "
-                "for each atom."
+                f"groups of GroupL1 must be the size of all groups, an integer, or a label for "
+                f"each of the {n_atoms} atoms, got {self.groups!r}."
             )
         _check_fraction("l1_ratio", self.l1_ratio)
         _check_flag("positive", self.positive)
@@ -390,10 +391,8 @@ def _check_fraction(name, value):
 def _check_weights(weights, n, what):
     if weights is None:
         return
-    weights = np.asarray(weights, dtype=np.float64)
+    weights = real_array("weights", weights)
     if weights.shape != (n,):
         raise ValueError(f"weights has shape {weights.shape}, but there are {n} {what}.")
-    if not (np.isfinite(weights).all() and (weights >= 0).all()):
-        raise ValueError(
-            f"weights must be finite and not negative, got {weights.min()} to {weights.max()}."
-        )
+    if not (weights >= 0).all():
+        raise ValueError(f"weights must be finite and not negative, got {weights.min()} or more.")

@@ -184,8 +184,9 @@ class CodingReport:
             warnings.warn(
                 f"{self.n_unconverged} of {self.n_rows} rows did not converge with "
                 f"solver={self.solver!r}: the worst relative KKT residual is {self.residual:.1e}, "
-                f"it should be at most {self.tolerance:.1e}. Increase max_iter or tol; if that "
-                "does not help, atoms hardly differ or are far too long or short.",
+                f"it should be at most {self.tolerance:.1e}. Where they can be set for codes, as "
+                "in sparse_code, increase max_iter or tol; if that does not help, atoms hardly "
+                "differ or are far too long or short, or the penalty is not convex.",
                 ConvergenceWarning,
                 stacklevel=stacklevel + 1,
             )

@@ -110,7 +110,16 @@ SOLVERS = {
 
 def choose_solver(name, penalty):
     """The name of the solver to run; "auto" takes the penalty's best one."""
-    able = [known for known in penalty.solvers if isinstance(penalty, SOLVERS[known].penalty)]
+    able = [
+        known
+        for known in penalty.solvers
+        if known in SOLVERS and isinstance(penalty, SOLVERS[known].penalty)
+    ]
+    if not able:
+        raise ValueError(
+            f"None of the solvers that {penalty!r} names, {penalty.solvers}, can solve it: any "
+            "penalty with a prox can be solved by 'fista'."
+        )
     if name == "auto":
         return able[0]
     if not isinstance(name, str) or name not in SOLVERS:

@@ -9,8 +9,10 @@ from skatoms.basis import (
     Coherence,
     GraphLaplacian,
     LinearAdmissible,
+    MaxCoherence,
     NonNegative,
     Separable,
+    Smoothness,
     Temporal,
 )
 from skatoms.basis._alternation import learn
@@ -302,3 +304,66 @@ def test_atoms_of_which_a_new_constraint_leaves_nothing_are_refused(X):
     with pytest.raises(ValueError, match=r"No 8 atoms .*NonNegative"):
         model.fit(X)
     assert_array_equal(model.components_[1:], before[1:])
+
+
+@pytest.mark.parametrize("scale", [0.05, 1, 100])
+def test_unused_atoms_are_drawn_again_whatever_the_unit_of_the_data(scale):
+    rng = np.random.default_rng(0)
+    planted = rng.standard_normal((20, 15))
+    planted /= np.linalg.norm(planted, axis=1, keepdims=True)
+    codes = np.zeros((400, 20))
+    for row in codes:
+        row[rng.choice(20, 2, replace=False)] = rng.standard_normal(2) + 2
+    data, init = codes @ planted, np.repeat(planted[:1], 20, axis=0)
+    for penalty, unit in ((TopK(2), 1), (L0(), 2), (L1(weights=np.full(20, 0.01)), 1)):
+        alpha = 20 if isinstance(penalty, L1) else 0.25
+        settings = {"penalty": penalty, "init": init, "max_iter": 5, "random_state": 0, "tol": 0}
+        model = VariationalBasisLearner(20, alpha=alpha * scale**unit, **settings)
+        model.fit(scale * data)
+        assert (model.transform(scale * data) != 0).any(axis=0).sum() > 14
+
+
+def test_conditions_that_are_changed_in_place_are_noticed(X):
+    conditions = np.ones((1, N_FEATURES))
+    model = learner(constraint=LinearAdmissible(conditions), max_iter=2).fit(X)
+    conditions[:] = np.eye(1, N_FEATURES)
+    assert_allclose(model.fit(X).components_ @ conditions.T, 0, atol=1e-12)
+
+
+def test_incoherent_atoms_are_found_among_samples_that_differ_only_in_length(X):
+    data = np.concatenate([X, 2 * X, 3 * X])
+    constraint = MaxCoherence(0.8)
+    atoms = learner(constraint=constraint, max_iter=2).fit(data).components_
+    assert np.abs(inner_products(atoms)).max() <= 0.8 + 1e-12
+
+
+def test_groups_do_not_matter_to_new_samples_of_a_graph(X):
+    model = learner(coupling="graph", max_iter=2).fit(X)
+    groups = np.zeros(N_SAMPLES)
+    assert_array_equal(model.transform(X), model.transform(X, groups=groups))
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"regularizer": Smoothness(2.0)}, "order must be 1 or 2"),
+        ({"constraint": LinearAdmissible(np.zeros((0, N_FEATURES)))}, "at least one"),
+        ({"constraint": LinearAdmissible("a")}, "matrix of LinearAdmissible must be an array"),
+        ({"coupling": GraphLaplacian("abc")}, "affinity must be an array of numbers"),
+        ({"coupling": GraphLaplacian(3.0)}, "affinity has shape"),
+        ({"coupling": GraphLaplacian(normalized="yes")}, "normalized must be True or False"),
+        ({"penalty": L1(weights="abc")}, "weights must be an array of numbers"),
+        ({"penalty": GroupL1(2.5)}, "groups of GroupL1 must be the size of all groups"),
+        (
+            {
+                "constraint": LinearAdmissible(np.ones((1, N_FEATURES))),
+                "init": np.ones((N_ATOMS, N_FEATURES)),
+            },
+            "init has atoms .* leaves nothing",
+        ),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_parts_that_make_no_sense_are_refused_by_name(X, settings, message):
+    with pytest.raises((ValueError, TypeError), match=message):
+        learner(**settings).fit(X)

@@ -186,7 +186,7 @@ def test_objects_can_be_searched_cloned_and_changed_by_name():
 
 
 REFUSED = [
-    ({"penalty": GroupL1([0, 1])}, "groups has shape"),
+    ({"penalty": GroupL1([0, 1])}, "a label for each of the 4 atoms"),
     ({"penalty": GroupL1(0)}, "groups must be at least 1"),
     ({"penalty": GroupL1(2, weights=[1, -1])}, "weights must be finite and not negative"),
     ({"penalty": L1(weights=[1.0])}, r"weights has shape \(1,\), but there are 4 atoms"),
@@ -211,7 +211,7 @@ REFUSED = [
     ),
     ({"constraint": LinearAdmissible(np.eye(6))}, "full column rank 6"),
     ({"constraint": LinearAdmissible(np.ones((1, 4)))}, "a column for each of the 6 features"),
-    ({"constraint": LinearAdmissible([[np.nan] * 6])}, "not finite"),
+    ({"constraint": LinearAdmissible([[np.nan] * 6])}, "must be finite"),
     ({"constraint": MaxCoherence(0.1), "n_components": 12}, "below the Welch bound 0.3015"),
     ({"constraint": MaxCoherence(1.0)}, "bound of MaxCoherence must be between 0 and 1"),
     ({"constraint": Separable(1)}, r"Separable needs feature_shape=\(height, width\)"),

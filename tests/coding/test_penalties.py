@@ -304,8 +304,8 @@ def test_the_value_of_whole_numbers_is_that_of_the_same_real_numbers(penalty, ex
 
 
 REFUSED = [
-    (GroupL1([0, 1]), r"groups has shape \(2,\), but there are 8 atoms"),
-    (GroupL1(2.5), r"groups has shape \(\), but there are 8 atoms"),
+    (GroupL1([0, 1]), r"a label for each of the 8 atoms"),
+    (GroupL1(2.5), r"the size of all groups, an integer, or a label"),
     (GroupL1(-1), "groups must be at least 1"),
     (GroupL1(2, l1_ratio=1.5), "l1_ratio must be a number from 0 to 1, got 1.5"),
     (GroupL1(2, weights=[1.0]), r"weights has shape \(1,\), but there are 4 groups"),
