@@ -22,7 +22,12 @@ def check_fit_data(estimator, X, *, reset=True, **options):
     """
     probe = copy(estimator)
     X = validate_data(probe, X, reset=reset, dtype=FLOAT_DTYPES, order="C", **options)
-    return X, {name: vars(probe)[name] for name in _FEATURES if name in vars(probe)}
+    return X, features_of(probe)
+
+
+def features_of(estimator):
+    """The attributes that describe the features."""
+    return {name: vars(estimator)[name] for name in _FEATURES if name in vars(estimator)}
 
 
 def keep_features(estimator, features):

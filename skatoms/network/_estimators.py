@@ -4,10 +4,13 @@ from typing import Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import ClassifierMixin, RegressorMixin, _fit_context
+from sklearn.base import ClassifierMixin, RegressorMixin, _fit_context, clone
 from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted
 
-from .._validation import check_fit_data
+from .._validation import check_fit_data, features_of, keep_features
+from ..basis._settings import feature_shape_of
+from ..basis._statistics import Statistics
 from ._base import BaseNetwork
 from ._settings import known_somewhere
 from ._supervised import SupervisedNetwork
@@ -75,12 +78,66 @@ class VectorNetwork(BaseNetwork):
         """
         return -self.energy(X)["total"]
 
+    def recombine(self, max_cosine: float = 0.9) -> Self:
+        """A network of one layer whose atoms are all products of profiles that were learned.
+
+        For atoms that are pictures of rank one, each the product of a profile over rows and one
+        over columns: a new picture may have a pair of profiles that no sample had.
+
+        Parameters
+        ----------
+        max_cosine : float, default=0.9
+            Of profiles whose absolute cosine is above this, only the most used one is taken.
+
+        Returns
+        -------
+        network : VectorNetwork
+            A new network, fitted, with ``n_row_profiles * n_column_profiles`` atoms.
+        """
+        check_is_fitted(self)
+        shape = feature_shape_of(self.feature_shape, self.n_features_in_)
+        if len(shape) != 2:
+            raise ValueError(
+                f"recombine needs feature_shape=(height, width), got feature_shape={shape}."
+            )
+        by_use = np.argsort(-self.usage_[self._layers().rows[0]], kind="stable")
+        pictures = self.input_atoms_[0][by_use].reshape(-1, *shape)
+        left, sizes, right = np.linalg.svd(pictures, full_matrices=False)
+        if min(shape) > 1 and (sizes[:, 1] > 1e-5 * sizes[:, 0]).any():
+            raise ValueError(
+                "recombine needs atoms of rank one, but some are not: fit with constraint="
+                "Separable(1)."
+            )
+        rows, columns = (_distinct(some, max_cosine) for some in (left[:, :, 0], right[:, 0]))
+        atoms = np.einsum("ih,jw->ijhw", rows, columns).reshape(-1, self.n_features_in_)
+        network = clone(self).set_params(n_atoms=(len(atoms),), widths=None)
+        return network._set_library(self, atoms)
+
+    def _set_library(self, other, atoms):
+        """Take atoms of one layer, about which nothing is known yet, and features of another."""
+        keep_features(self, features_of(other))
+        n_atoms = len(atoms)
+        self.input_atoms_, self.output_atoms_, self._outputs = [atoms], [], None
+        self.frozen_, self.n_samples_seen_ = np.zeros(n_atoms, bool), 0.0
+        unused = np.zeros((n_atoms, n_atoms)), np.zeros(atoms.shape)
+        self._statistics = Statistics(*unused, data_energy=0.0, penalty=0.0, weight=1.0)
+        return self
+
     def _fit_samples(self, X, y, once):
         X, features = check_fit_data(
             self, X, reset=self._starts_anew(once), ensure_all_finite="allow-nan"
         )
         self._learn(known_somewhere(X), features, once=once, y=y)
         return self
+
+
+def _distinct(profiles, max_cosine):
+    """Profiles of norm 1 that differ enough from all before them."""
+    kept = profiles[:1]
+    for profile in profiles[1:]:
+        if np.abs(kept @ profile).max() <= max_cosine:
+            kept = np.concatenate([kept, profile[None]])
+    return kept
 
 
 class VectorNetworkRegressor(RegressorMixin, SupervisedNetwork):

@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
+from .._validation import features_of, keep_features
 from ..basis._statistics import Statistics
 from ._settings import layers_of
 
@@ -134,9 +135,8 @@ class AtomLibraryMixin:
         n_atoms = np.add(ours.n_atoms, theirs.n_atoms)
         within = np.add(ours.widths[1:n], theirs.widths[1:n]).astype(int)
         union.n_atoms, union.widths = tuple(n_atoms.tolist()), tuple(within.tolist()) or None
-        for name in ("n_features_in_", "feature_names_in_", "_outputs"):
-            if name in vars(self):
-                vars(union)[name] = vars(self)[name]
+        keep_features(union, features_of(self))
+        union._outputs = self._outputs
         layers = layers_of(union, n_atoms, (ours.widths[0], *within), self._outputs)
         rows = _places(ours.n_atoms, theirs.n_atoms)
         columns = _places(ours.widths, theirs.widths, shared={0, n})
