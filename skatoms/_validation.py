@@ -1,5 +1,6 @@
 """Checks that estimators share."""
 
+import sys
 from copy import copy
 from numbers import Real
 
@@ -57,3 +58,11 @@ def check_number(name, value, *, kind=Real, least=-np.inf, most=np.inf):
         raise TypeError(f"{name} must be a number of type {kind.__name__}, got {value!r}.")
     if not least <= value <= most:
         raise ValueError(f"{name} must be between {least} and {most}, got {value!r}.")
+
+
+def outside():
+    """The `stacklevel` at which a warning points to the line that called the library."""
+    frame, level = sys._getframe(1), 1
+    while frame.f_back and frame.f_globals["__name__"].split(".")[0] in ("skatoms", "sklearn"):
+        frame, level = frame.f_back, level + 1
+    return level

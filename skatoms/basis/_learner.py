@@ -21,7 +21,7 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
-from .._validation import FLOAT_DTYPES, check_fit_data, keep_features
+from .._validation import FLOAT_DTYPES, check_fit_data, keep_features, outside
 from ..coding import Penalty
 from ..coding._encode import Ties
 from ..coding._penalties import PENALTIES
@@ -327,7 +327,7 @@ default="unit_norm"
                 "smaller one. With the l1 penalty it has to be well below the largest norm of a "
                 f"sample, {np.sqrt(np.einsum('ij,ij->i', known, known).max()):.3g}.",
                 UserWarning,
-                stacklevel=3,
+                stacklevel=outside(),
             )
         return self
 
@@ -380,7 +380,7 @@ default="unit_norm"
         iterate = learn_more(problem, samples, atoms, stream)
         self._keep(features, iterate, stream.statistics, stream.seen)
         self._known = _known(problem, samples, iterate)
-        iterate.report.warn(stacklevel=3)
+        iterate.report.warn()
         return self
 
     def fit_transform(
@@ -444,7 +444,7 @@ default="unit_norm"
         """
         X = self._check_new(X)
         codes, report = self._code(X, sequence_labels(len(X), groups, lengths), "dense")
-        report.warn(stacklevel=3)
+        report.warn()
         return codes
 
     def reconstruct(self, X: ArrayLike) -> np.ndarray:
@@ -462,7 +462,7 @@ default="unit_norm"
         """
         X = self._check_new(X)
         codes, report = self._code(X)
-        report.warn(stacklevel=2)
+        report.warn()
         return codes @ self.components_.astype(X.dtype, copy=False)
 
     def inverse_transform(self, X: ArrayLike) -> np.ndarray:
@@ -514,7 +514,7 @@ default="unit_norm"
         X = self._check_new(X)
         weights = _check_sample_weight(sample_weight, X, ensure_non_negative=True)
         codes, report = self._code(X)
-        report.warn(stacklevel=2)
+        report.warn()
         atoms = self.components_.astype(X.dtype, copy=False)
         errors = problem_of(self, *atoms.shape).errors(X, codes, atoms)
         return -float(np.average(errors, weights=weights))

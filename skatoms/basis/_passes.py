@@ -4,6 +4,8 @@ import warnings
 
 from sklearn.exceptions import ConvergenceWarning
 
+from .._validation import outside
+
 
 def run_passes(estimator, passes, data, learned, keep):
     """Take passes until the objective settles, `max_iter` at the most; tell the callbacks.
@@ -39,7 +41,7 @@ def run_passes(estimator, passes, data, learned, keep):
     finally:
         if iterate is not None:
             keep(iterate, history)
-            iterate.report.warn(stacklevel=4)
+            iterate.report.warn()
     root.call_on_fit_task_end(**data, reconstruction_attributes={})
 
 
@@ -54,5 +56,5 @@ def _warn_unsettled(history, tol):
             f"The objective still fell by {change:.1e} of itself in the last of {len(history)} "
             f"passes, tol={tol:.1e}: increase max_iter or tol.",
             ConvergenceWarning,
-            stacklevel=5,
+            stacklevel=outside(),
         )

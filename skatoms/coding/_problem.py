@@ -9,6 +9,7 @@ import numpy as np
 from scipy.linalg import eigvalsh
 from sklearn.exceptions import ConvergenceWarning
 
+from .._validation import outside
 from ._penalties import ElasticNet
 
 
@@ -167,13 +168,8 @@ class CodingReport:
             self.n_unconverged + other.n_unconverged,
         )
 
-    def warn(self, stacklevel):
+    def warn(self):
         """Warn once if there are rows that did not converge.
-
-        Parameters
-        ----------
-        stacklevel : int
-            As for :func:`warnings.warn`, seen from the caller.
 
         Warns
         -----
@@ -188,7 +184,7 @@ class CodingReport:
                 "in sparse_code, increase max_iter or tol; if that does not help, atoms hardly "
                 "differ or are far too long or short, or the penalty is not convex.",
                 ConvergenceWarning,
-                stacklevel=stacklevel + 1,
+                stacklevel=outside(),
             )
 
 

@@ -177,7 +177,7 @@ default="auto"
         output=output,
         n_jobs=n_jobs,
     )
-    report.warn(stacklevel=2)
+    report.warn()
     return (codes, report) if return_report else codes
 
 

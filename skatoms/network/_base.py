@@ -20,7 +20,14 @@ from ..coding import L1
 from ..coding._encode import encode
 from ._learning import first_components
 from ._library import AtomLibraryMixin
-from ._settings import known_somewhere, layers_of, outputs_of, problem_of, sizes_of
+from ._settings import (
+    input_rules_of,
+    known_somewhere,
+    layers_of,
+    outputs_of,
+    problem_of,
+    sizes_of,
+)
 from ._settle import settle, twins_folded
 
 # Passes of a fit by block updates that are online, before the others refine.
@@ -149,7 +156,7 @@ class BaseNetwork(
             codes, report = encode(
                 wanted, outputs, alpha=alpha, penalty=L1(layers.positive), n_jobs=self.n_jobs
             )
-            report.warn(stacklevel=2)
+            report.warn()
         return codes @ self.input_atoms_[0]
 
     def reconstruct(self, X: ArrayLike) -> np.ndarray:
@@ -260,7 +267,7 @@ class BaseNetwork(
         for rows in gen_batches(len(X), ROWS_AT_A_TIME):
             longer = layers.longer(X[rows])
             codes, report = settle(layers, longer, components, n_jobs=self.n_jobs)
-            report.warn(stacklevel=4)
+            report.warn()
             yield longer, codes if fold is None else codes @ fold
 
     def _starts_anew(self, once):
@@ -286,18 +293,23 @@ class BaseNetwork(
             outputs = outputs_of(self, X, targets)
             layers = layers_of(self, *sizes_of(self, X.shape[1]), outputs)
         fixed = getattr(self, "frozen_", None) if resume else None
-        problem = problem_of(self, layers, fixed)
+        rules = input_rules_of(self, layers, fixed)
         samples = shuffled(layers.longer(X, targets), np.ones(len(X)), rng)
         if resume:
             components = self._components(layers, X.dtype)
         else:
-            components = first_components(layers, samples, rng, problem.input_rules)
+            components = first_components(layers, samples, rng, rules)
+        horizon = np.inf if once else len(X)
+        problem = problem_of(self, layers, components, rules, fixed, horizon)
+
+        def learned(iterate):
+            inputs, outputs = layers.inputs_and_outputs(iterate.atoms)
+            top = (*layers.widths[len(layers) :], *layers.counts[len(layers) :]) or None
+            return {"input_atoms_": inputs, "output_atoms_": outputs, "_outputs": top, **features}
 
         def keep(iterate, statistics, seen):
             keep_features(self, features)
-            self.input_atoms_, self.output_atoms_ = layers.inputs_and_outputs(iterate.atoms)
-            n = len(layers)
-            self._outputs = (*layers.widths[n:], *layers.counts[n:]) or None
+            vars(self).update(learned(iterate))
             self._statistics, self.n_samples_seen_ = statistics, float(seen)
             self.report_ = iterate.report
             if not resume:
@@ -308,16 +320,12 @@ class BaseNetwork(
             stream = Stream(self.forgetting, *before)
             iterate = learn_more(problem, samples, components, stream)
             keep(iterate, stream.statistics, stream.seen)
-            iterate.report.warn(stacklevel=4)
+            iterate.report.warn()
             return
 
         def keep_history(iterate, history):
             keep(iterate, iterate.statistics, len(X))
             self.objective_history_, self.n_iter_ = np.array(history), len(history)
-
-        def learned(iterate):
-            inputs, outputs = layers.inputs_and_outputs(iterate.atoms)
-            return {**features, "input_atoms_": inputs, "output_atoms_": outputs}
 
         batches = samples.batches(self.batch_size or max(512, 2 * layers.shape[0]))
         n_online = self.max_iter if problem.hebb else 0 if resume else ONLINE_PASSES

@@ -10,6 +10,7 @@ network is then the lasso of the longer sample, and convex in the codes of all l
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate
+from math import sqrt
 
 import numpy as np
 
@@ -61,9 +62,8 @@ class Layers:
     @cached_property
     def scales(self):
         """What each of `widths` is multiplied by: negative where it is the input of a layer."""
-        scales = np.sqrt(self.counts)
-        scales[1 : len(self)] *= -1
-        return scales
+        below = range(1, len(self))
+        return [-sqrt(c) if k in below else sqrt(c) for k, c in enumerate(self.counts)]
 
     @property
     def shape(self):
@@ -123,28 +123,40 @@ class Layers:
 
 
 class LayerNorms(Constraint):
-    """Inputs meet a constraint of norm 1, outputs that other layers explain have norm 1.
+    """Inputs meet a constraint of norm 1, outputs within the network stay as they are.
 
-    Everything else is zero, but for the outputs at the top, which are free. The norms are those
-    before the scaling of `Layers`.
+    If these could move, the energy would be least where all of them were the same, so that a single
+    atom explained what a layer says. Outputs at the top are free. Everything else is zero.
+
+    Parameters
+    ----------
+    layers : Layers
+    constraint : Constraint
+        Of the inputs of the first layer; those of the others have norm 1.
+    feature_shape : tuple of int
+    components : ndarray of shape (n_atoms of all layers, length)
+        Atoms whose outputs are those that stay.
     """
 
-    def __init__(self, layers, constraint, feature_shape):
+    def __init__(self, layers, constraint, feature_shape, components):
         self.layers = layers
         self.constraint = constraint
         self.feature_shape = feature_shape
+        self.components = components
 
     def project(self, values, shape):
         """The nearest such atoms; NaN where all are as near."""
         layers, result = self.layers, np.zeros_like(values)
-        sphere = super()
+        sphere, inside = super(), sum(layers.widths[: len(layers)])
         for place, (rows, columns, scale) in enumerate(layers.parts):
-            block = values[rows, columns] / scale
+            block = values[rows, columns]
             if place == 0:
-                block = self.constraint.project(block, self.feature_shape)
-            elif columns.start < sum(layers.widths[: len(layers)]):
-                block = sphere.project(block, shape)
-            result[rows, columns] = scale * block
+                block = scale * self.constraint.project(block / scale, self.feature_shape)
+            elif place % 2 == 0:
+                block = abs(scale) * sphere.project(block, shape)
+            elif columns.start < inside:
+                block = self.components[rows, columns]
+            result[rows, columns] = block
         return result
 
 

@@ -24,11 +24,14 @@ class NetworkProblem(BasisProblem):
         What is asked of the inputs of the first layer.
     hebb : bool
         Whether atoms learn by the local rule; otherwise by block updates.
+    horizon : float
+        What a stream has seen counts as no more than this, so that steps stop to get shorter.
     """
 
     layers: Layers
     input_rules: AtomRules
     hebb: bool
+    horizon: float = np.inf
 
     # An atom that was ever used is kept: it may know of samples that come again.
     faded = 0.0
@@ -44,6 +47,7 @@ class NetworkProblem(BasisProblem):
         if self.rules.fixed is not None:
             used &= ~self.rules.fixed
         statistics = stream.advance(newest)
+        stream.seen = min(stream.seen, self.horizon)
         if self.hebb:
             return hebbian_step(statistics, newest, atoms, np.flatnonzero(used), self.rules)
         return replace(self, rules=replace(self.rules, fixed=~used)).update(statistics, atoms)
@@ -84,14 +88,17 @@ def first_components(layers, samples, rng, input_rules):
     """Atoms to start from.
 
     Inputs of the first layer are samples, those of the others what the layers below make of
-    samples. Outputs are random directions, or zero where targets are to be explained.
+    samples. Outputs are random directions, orthogonal if there is room, or zero where targets are
+    to be explained.
     """
     short = replace(samples, X=samples.X[:, layers.columns[0]])
     inputs, outputs = [random_atoms(short, layers.n_atoms[0], rng, input_rules)], []
     dtype = samples.X.dtype
     for depth in range(1, len(layers)):
         n_atoms, width = layers.n_atoms[depth - 1], layers.widths[depth]
-        outputs.append(normalised(rng.standard_normal((n_atoms, width))).astype(dtype))
+        directions = rng.standard_normal((width, n_atoms))
+        directions = np.linalg.qr(directions)[0] if width >= n_atoms else directions
+        outputs.append(normalised(directions.T).astype(dtype))
         lower = Layers(
             layers.n_atoms[:depth],
             layers.widths[:depth],

@@ -1,8 +1,9 @@
 """The atoms of a network as a library: who does what, parts, unions, atoms that stay."""
 
+from collections.abc import Callable
 from copy import deepcopy
 from dataclasses import replace
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -16,6 +17,19 @@ from ._settings import layers_of
 
 class AtomLibraryMixin:
     """Atoms are numbered through all layers, the one next to the data first."""
+
+    # What networks have, for type checks.
+    n_atoms: Any
+    input_atoms_: list
+    output_atoms_: list
+    frozen_: np.ndarray
+    n_samples_seen_: float
+    _statistics: Statistics
+    _outputs: tuple | None
+    _layers: Callable
+    _components: Callable
+    _coded: Callable
+    _check_new: Callable
 
     @property
     def usage_(self) -> np.ndarray:

@@ -59,25 +59,29 @@ def outputs_of(estimator, X, targets):
     return targets.shape[1], float(estimator.target_weight) * scale
 
 
-def problem_of(estimator, layers, fixed=None):
-    """The NetworkProblem of an estimator; fixed : a mask of atoms that stay, or None."""
+def input_rules_of(estimator, layers, fixed):
+    """What is asked of the inputs of the first layer; fixed : a mask of all atoms, or None."""
     shape = feature_shape_of(estimator.feature_shape, layers.widths[0])
     constraint = named("constraint", estimator.constraint, CONSTRAINTS, Constraint)
     constraint.check(shape)
     if constraint.joint:
         raise ValueError(f"constraint={constraint!r} ties atoms to each other: take another one.")
-    rules = AtomRules(layers.shape[1:], LayerNorms(layers, constraint, shape), fixed=fixed)
-    first = None if fixed is None else fixed[layers.rows[0]]
-    input_rules = AtomRules(shape, constraint, fixed=first)
+    return AtomRules(shape, constraint, fixed=None if fixed is None else fixed[layers.rows[0]])
+
+
+def problem_of(estimator, layers, components, input_rules, fixed, horizon):
+    """The NetworkProblem of an estimator whose atoms start from `components`."""
+    constraint = LayerNorms(layers, input_rules.constraint, input_rules.shape, components)
     return NetworkProblem(
         penalty=layers.penalty,
         alpha=1.0,
-        rules=rules,
+        rules=AtomRules(layers.shape[1:], constraint, fixed=fixed),
         coupling=None,
         n_jobs=estimator.n_jobs,
         layers=layers,
         input_rules=input_rules,
         hebb=estimator.learning_rule == "hebb",
+        horizon=horizon,
     )
 
 

@@ -35,7 +35,7 @@ class SupervisedNetwork(BaseNetwork):
         alpha: float | tuple[float, ...] = 0.1,
         *,
         target_weight: float = 1.0,
-        ridge: float = 1e-3,
+        ridge: float = 1e-4,
         widths: int | tuple[int, ...] | None = None,
         top_down: float | tuple[float, ...] = 0.1,
         top_k: int | None = None,
