@@ -8,10 +8,11 @@ from pathlib import Path
 
 from rich.console import Console
 
+from ._composition import composition
 from ._denoising import denoising
 from ._inpainting import inpainting
 
-DEMOS = {"denoising": denoising, "inpainting": inpainting}
+DEMOS = {"denoising": denoising, "inpainting": inpainting, "composition": composition}
 
 
 def run(name=None, *, list_only=False, folder="."):

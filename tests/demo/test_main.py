@@ -67,6 +67,15 @@ def test_inpainting_beats_interpolation_and_is_drawn(tmp_path, capsys):
 
 
 @pytest.mark.slow
+def test_composition_finds_bumps_at_new_places_and_draws_them(tmp_path, capsys):
+    assert main(["demo", "composition", "--output", str(tmp_path)]) == 0
+    rows = [line.split("│") for line in capsys.readouterr().out.splitlines() if "│" in line]
+    errors = {row[1].strip(): float(row[3]) for row in rows}
+    assert errors["recombined"] < 0.2 * min(errors["skatoms"], errors["dense network"])
+    assert (tmp_path / "skatoms-composition.png").stat().st_size > 10_000
+
+
+@pytest.mark.slow
 def test_denoising_improves_the_picture_and_draws_it(tmp_path, capsys):
     assert main(["demo", "denoising", "--output", str(tmp_path)]) == 0
     psnr = printed_psnr(capsys.readouterr().out)
