@@ -251,6 +251,27 @@ default="unit_norm"
         best = self._outputs_of(X).argmax(axis=1)
         return self.classes_[best]
 
+    def score(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
+        """The part of the samples whose class is predicted.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Samples.
+
+        y : array-like of shape (n_samples,)
+            True classes.
+
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the samples.
+
+        Returns
+        -------
+        score : float
+            At most 1; larger is better.
+        """
+        return super().score(X, y, sample_weight)
+
     def _fit_classes(self, X, y, classes, once):
         anew = self._starts_anew(once)
         (X, y), features = check_fit_data(self, X, y=y, reset=anew, ensure_all_finite="allow-nan")
