@@ -1,0 +1,126 @@
+"""Choosing settings, scores over seeds, tables, bars and figures of `benchmarks.compositional`."""
+
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from time import perf_counter
+
+import numpy as np
+
+from ._common import print_table
+
+
+def chosen(name, candidates, train, valid):
+    """The method of least validation error, and says which; nothing else is looked at.
+
+    All candidates are fitted with seed 0.
+    """
+    candidates = list(candidates)
+    errors = [valid.error(method.fit(train, valid, 0).predict(valid)) for method in candidates]
+    best = candidates[int(np.argmin(errors))]
+    if len(candidates) > 1:
+        print(f"{name}: {best}, of {len(candidates)}; validation {min(errors):.2g}", flush=True)
+    return best
+
+
+@dataclass
+class Scores:
+    """What one method reached, one entry a seed."""
+
+    errors: dict = field(default_factory=dict)  # name of a test part: list
+    active: list = field(default_factory=list)
+    fit_seconds: list = field(default_factory=list)
+    predict_seconds: list = field(default_factory=list)
+
+    def add(self, method, data, seed):
+        """Fit the method and test it."""
+        start = perf_counter()
+        method.fit(data.train, data.valid, seed)
+        self.fit_seconds.append(perf_counter() - start)
+        start = perf_counter()
+        for name, part in data.test.items():
+            self.errors.setdefault(name, []).append(part.error(method.predict(part)))
+        self.predict_seconds.append(perf_counter() - start)
+        count = getattr(method, "active", None)
+        self.active.append(np.nan if count is None else count(data.test["id"]))
+
+    def mean(self, part):
+        """The mean error of a test part."""
+        return float(np.mean(self.errors[part]))
+
+
+@dataclass(frozen=True)
+class Data:
+    """Samples to learn from, to choose by and to test on, of one seed."""
+
+    train: object
+    valid: object
+    test: dict
+
+    def cut(self, n_valid):
+        """The same with fewer samples to choose by."""
+        return replace(self, valid=self.valid[:n_valid])
+
+
+def split(training, test):
+    """The last tenth of the training samples is for validation."""
+    n_valid = max(20, len(training.inputs) // 10)
+    return Data(training[:-n_valid], training[-n_valid:], test)
+
+
+@dataclass(frozen=True)
+class Bar:
+    """That the errors of one method are so many times below those of the best of some others."""
+
+    ours: str
+    rivals: tuple
+    factor: float
+    parts: tuple
+    ours_part: str | None = None  # where it is not the same test part
+
+    def rows(self, scores):
+        """One row of a table for each test part."""
+        for part in self.parts:
+            rival = min(self.rivals, key=lambda name: scores[name].mean(part))
+            ratio = scores[rival].mean(part) / scores[self.ours].mean(self.ours_part or part)
+            where = part if self.ours_part is None else f"{self.ours_part} / {part}"
+            verdict = "met" if ratio >= self.factor else "missed"
+            yield [self.ours, rival, where, f"{self.factor:.3g}", f"{ratio:.3g}", verdict]
+
+
+def report(title, scores, bars):
+    """Print errors, sizes, seconds and bars."""
+    parts = list(next(iter(scores.values())).errors)
+    rows = []
+    for name, score in scores.items():
+        errors = [f"{score.mean(part):.2g} ± {np.std(score.errors[part]):.1g}" for part in parts]
+        active = np.mean(score.active)
+        active = "-" if np.isnan(active) else f"{active:.1f}"
+        seconds = (np.mean(score.fit_seconds), np.mean(score.predict_seconds))
+        rows.append([name, *errors, active, *(f"{s:.2f}" for s in seconds)])
+    print(f"\n{title}")
+    print_table(["method", *parts, "active", "fit s", "predict s"], rows)
+    headers = ["ours", "the best of them", "test part", "bar", "their error / ours", "verdict"]
+    print_table(headers, [row for bar in bars for row in bar.rows(scores)])
+
+
+def draw(folder, name, title, scores):
+    """One figure: a dot for each error, with its spread over seeds."""
+    import matplotlib as mpl
+
+    mpl.use("Agg")
+    import matplotlib.pyplot as plt
+
+    parts = list(next(iter(scores.values())).errors)
+    figure, axes = plt.subplots(figsize=(7, 1.2 + 0.4 * len(scores)), layout="constrained")
+    places = np.arange(len(scores))[::-1]
+    for number, part in enumerate(parts):
+        errors = np.array([score.errors[part] for score in scores.values()])
+        means = errors.mean(axis=1)
+        spread = np.minimum(errors.std(axis=1), 0.99 * means)  # a log axis has no zero
+        axes.errorbar(means, places - 0.1 * number, xerr=spread, fmt="o", label=part, capsize=2)
+    axes.set(xscale="log", xlabel="mean squared error / variance", title=title)
+    axes.set_yticks(places, list(scores))
+    axes.legend(fontsize="small")
+    Path(folder).mkdir(parents=True, exist_ok=True)
+    figure.savefig(Path(folder) / f"compositional_{name}.png", dpi=150)
+    plt.close(figure)
