@@ -54,6 +54,7 @@ from ._compositional_methods import (
 from ._compositional_scores import Bar, Scores, chosen, draw, report, split
 
 NO_TOP_DOWN = 1e-6
+TOP_ALPHA = 0.1  # of the upper of two layers, for bodies
 BUDGET = 16  # of numbers that describe a digit
 TUNED_ON = 100  # samples by which settings of functions and bumps are chosen
 RIDGES = (1e-4, 1e-7, 1e-6, 1e-5, 1e-3, 1e-2)
@@ -189,7 +190,7 @@ def bumps(options):
 
 def nbody(options):
     """Predict accelerations."""
-    n_samples, n_test = (300, 50) if options.quick else (6000, 1000)
+    n_samples, n_test = (300, 50) if options.quick else (4000, 1000)
 
     def draw_data(seed):
         bunch = make_nbody(n_samples, n_test, random_state=seed)
@@ -203,17 +204,18 @@ def nbody(options):
         settings = {"ridge": 1e-6, "n_jobs": 2} | settings
         return NetworkRegressor(VectorNetworkRegressor(n_atoms, alpha, **settings))
 
-    weights = few(options, (0.1, 0.03, 0.01, 0.003))
-    candidates = [network((n,), alpha) for n, alpha in product(few(options, (64, 128)), weights)]
+    weights = few(options, (0.1, 0.03, 0.01))
+    candidates = [network((64,), alpha) for alpha in weights]
     one = chosen(ONE, candidates, train, valid)
     (n_atoms,), alpha = one.estimator.n_atoms, one.estimator.alpha
     sizes = n_atoms, n_atoms // 2
-    candidates = [network(sizes, alpha, top_down=w) for w in few(options, (0.1, 1.0))]
+    alphas = (alpha, TOP_ALPHA)
+    candidates = [network(sizes, alphas, top_down=w) for w in few(options, (0.1, 0.01))]
     two = chosen(TWO, candidates, train, valid)
-    epochs = 3 if options.quick else 200
-    sizes = few(options, ((128, 128), (64,), (256, 256)))
+    epochs = 3 if options.quick else 150
+    sizes = few(options, ((128, 128), (256, 256)))
     dense = [StandardisedPerceptron(hidden, epochs=epochs) for hidden in sizes]
-    rounds = 5 if options.quick else 300
+    rounds = 5 if options.quick else 200
     boosting = [
         Regressor(MultiOutputRegressor(HistGradientBoostingRegressor(max_iter=n, learning_rate=r)))
         for n, r in few(options, product((rounds,), (0.1, 0.05)))
@@ -221,7 +223,7 @@ def nbody(options):
     linear = [Regressor(Ridge(r)) for r in few(options, RIDGES)]
     methods = {
         TWO: two,
-        NONE: network(two.estimator.n_atoms, alpha, top_down=NO_TOP_DOWN),
+        NONE: network(two.estimator.n_atoms, alphas, top_down=NO_TOP_DOWN),
         ONE: one,
         PERCEPTRON: chosen(PERCEPTRON, dense, train, valid),
         BOOSTING: chosen(BOOSTING, boosting, train, valid),

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from functools import reduce
 from itertools import count
 from operator import add
+from typing import ClassVar
 
 import numpy as np
 from scipy.sparse import csr_array
@@ -42,8 +43,9 @@ class BasisProblem:
     coupling: Coupling | None
     n_jobs: int | None
 
-    # A stream forgets: an atom whose use has faded to this part of the largest one is unused.
-    faded = 1e-6
+    # A stream forgets: an atom whose use has faded to this part of the largest one is unused and
+    # put elsewhere; None if atoms of a stream stay where they are.
+    faded: ClassVar[float | None] = 1e-6
 
     def code(self, X, atoms, start=None, output="sparse", ties=None, pull=None):
         """Codes of samples for these atoms, and the report on them."""
@@ -141,7 +143,7 @@ def learn_more(problem, samples, atoms, stream):
     batch = Batch(samples, slice(0, len(samples)))
     with single_threaded_blas():
         atoms, fresh, steps = online_pass(problem, [batch], atoms, stream)
-        if problem.rules.redraws(exact=False):
+        if problem.faded is not None and problem.rules.redraws(exact=False):
             faded = stream.statistics.unused(problem.faded)
             atoms = without_unused(problem, samples, [batch], atoms, faded)
     return Iterate(atoms, fresh, steps, batch.report, batch.codes)

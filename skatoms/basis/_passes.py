@@ -1,6 +1,8 @@
 """Passes over the samples, one after the other, as callbacks and interrupts see them."""
 
 import warnings
+from collections.abc import Mapping
+from functools import cached_property
 
 from sklearn.exceptions import ConvergenceWarning
 
@@ -33,7 +35,8 @@ def run_passes(estimator, passes, data, learned, keep):
             task = root.subcontext("pass").call_on_fit_task_begin(**data)
             iterate = next(passes)
             history.append(iterate.objective)
-            stop = task.call_on_fit_task_end(**data, reconstruction_attributes=learned(iterate))
+            attributes = OnDemand(learned, iterate)
+            stop = task.call_on_fit_task_end(**data, reconstruction_attributes=attributes)
             if stop or _has_settled(history, estimator.tol):
                 break
         else:
@@ -43,6 +46,26 @@ def run_passes(estimator, passes, data, learned, keep):
             keep(iterate, history)
             iterate.report.warn()
     root.call_on_fit_task_end(**data, reconstruction_attributes={})
+
+
+class OnDemand(Mapping):
+    """The dict that a function returns, found when first asked for: few fits have callbacks."""
+
+    def __init__(self, function, *args):
+        self._function, self._args = function, args
+
+    @cached_property
+    def _found(self):
+        return self._function(*self._args)
+
+    def __getitem__(self, name):
+        return self._found[name]
+
+    def __iter__(self):
+        return iter(self._found)
+
+    def __len__(self):
+        return len(self._found)
 
 
 def _has_settled(history, tol):

@@ -1,5 +1,6 @@
 """What the networks share: settings, learning, codes."""
 
+from copy import copy
 from numbers import Integral, Real
 
 import numpy as np
@@ -21,11 +22,12 @@ from ..coding._encode import encode
 from ._learning import first_components
 from ._library import AtomLibraryMixin
 from ._settings import (
+    check_known,
     input_rules_of,
-    known_somewhere,
     layers_of,
     outputs_of,
     problem_of,
+    same_sizes,
     sizes_of,
 )
 from ._settle import settle, twins_folded
@@ -257,7 +259,8 @@ class BaseNetwork(
         X = validate_data(
             self, X, reset=False, dtype=FLOAT_DTYPES, order="C", ensure_all_finite="allow-nan"
         )
-        return known_somewhere(X)
+        check_known(X)
+        return X
 
     def _coded(self, X):
         """Yield longer samples and codes of all layers, some rows at a time."""
@@ -283,37 +286,56 @@ class BaseNetwork(
         widths = [inputs.shape[1] for inputs in self.input_atoms_]
         return layers_of(self, n_atoms, widths, self._outputs)
 
-    def _learn(self, X, features, targets=None, *, once=False, metadata=None, y=None):
-        """Learn from samples: passes until they settle, or one batch of a stream."""
-        rng = check_random_state(self.random_state)
-        resume = not self._starts_anew(once)
+    def _start(self, X, targets, resume, rng):
+        """Layers, samples and atoms to begin with, and what is asked of the atoms."""
         if resume:
             layers = self._layers()
+            same_sizes(self, layers)
         else:
             outputs = outputs_of(self, X, targets)
             layers = layers_of(self, *sizes_of(self, X.shape[1]), outputs)
-        fixed = getattr(self, "frozen_", None) if resume else None
+        fixed = self.frozen_ if resume else None
         rules = input_rules_of(self, layers, fixed)
         samples = shuffled(layers.longer(X, targets), np.ones(len(X)), rng)
         if resume:
             components = self._components(layers, X.dtype)
         else:
             components = first_components(layers, samples, rng, rules)
+        return layers, samples, components, rules, fixed
+
+    def _learn(self, X, features, targets=None, *, once=False, y=None, more=None):
+        """Learn from samples: passes until they settle, or one batch of a stream.
+
+        more : function of a network with new atoms that gives more attributes for them.
+        """
+        resume = not self._starts_anew(once)
+        rng = check_random_state(self.random_state)
+        layers, samples, components, rules, fixed = self._start(X, targets, resume, rng)
         horizon = np.inf if once else len(X)
         problem = problem_of(self, layers, components, rules, fixed, horizon)
 
         def learned(iterate):
-            inputs, outputs = layers.inputs_and_outputs(iterate.atoms)
-            top = (*layers.widths[len(layers) :], *layers.counts[len(layers) :]) or None
-            return {"input_atoms_": inputs, "output_atoms_": outputs, "_outputs": top, **features}
+            probe, known = copy(self), dict(features)
+            known["input_atoms_"], known["output_atoms_"] = layers.inputs_and_outputs(iterate.atoms)
+            known["_outputs"] = (
+                *layers.widths[len(layers) :],
+                *layers.counts[len(layers) :],
+            ) or None
+            vars(probe).update(known)
+            return known if more is None else known | more(probe)
 
         def keep(iterate, statistics, seen):
+            known = learned(iterate)
             keep_features(self, features)
-            vars(self).update(learned(iterate))
+            vars(self).update(known)
             self._statistics, self.n_samples_seen_ = statistics, float(seen)
             self.report_ = iterate.report
             if not resume:
                 self.frozen_ = np.zeros(layers.shape[0], bool)
+
+        def keep_history(iterate, history):
+            keep(iterate, iterate.statistics, len(X))
+            self.objective_history_, self.n_iter_ = np.array(history), len(history)
 
         if once:
             before = (self._statistics, self.n_samples_seen_) if resume else ()
@@ -321,13 +343,8 @@ class BaseNetwork(
             iterate = learn_more(problem, samples, components, stream)
             keep(iterate, stream.statistics, stream.seen)
             iterate.report.warn()
-            return
-
-        def keep_history(iterate, history):
-            keep(iterate, iterate.statistics, len(X))
-            self.objective_history_, self.n_iter_ = np.array(history), len(history)
-
-        batches = samples.batches(self.batch_size or max(512, 2 * layers.shape[0]))
-        n_online = self.max_iter if problem.hebb else 0 if resume else ONLINE_PASSES
-        passes = learn(problem, samples, batches, components, self.forgetting, n_online)
-        run_passes(self, passes, (X, y, metadata), learned, keep_history)
+        else:
+            batches = samples.batches(self.batch_size or max(512, 2 * layers.shape[0]))
+            n_online = self.max_iter if problem.hebb else 0 if resume else ONLINE_PASSES
+            passes = learn(problem, samples, batches, components, self.forgetting, n_online)
+            run_passes(self, passes, (X, y, None), learned, keep_history)

@@ -36,7 +36,7 @@ class VectorNetworkClassifier(ClassifierMixin, SupervisedNetwork):
 
     target_weight : float, default=1.0
         How much targets count while the network learns, positive. At 1, what all targets vary
-        counts as much as what all features have in squares.
+        counts as much as what all features have in squares, in the first data that are seen.
 
     ridge : float, default=1e-4
         Weight of the squares of `coef_`, relative to the mean squared code, not negative.
@@ -277,21 +277,20 @@ default="unit_norm"
         (X, y), features = check_fit_data(self, X, y=y, reset=anew, ensure_all_finite="allow-nan")
         check_classification_targets(y)
         known = np.unique(y if classes is None else classes) if anew else self.classes_
-        if classes is not None and not np.array_equal(np.unique(classes), known):
+        if not (anew or classes is None or np.array_equal(np.unique(classes), known)):
             raise ValueError(f"classes is {classes!r}, but in the first call it was {known!r}.")
         unknown = np.setdiff1d(y, known)
         if len(unknown):
             raise ValueError(
                 f"y has classes {unknown!r} that are not among {known!r}: name all classes in the "
-                "first call of partial_fit."
+                "first call of partial_fit, or fit anew without warm_start."
             )
         if len(known) < 2:
             raise ValueError(
                 f"y must have at least 2 classes for a classifier, got 1 class: {known!r}."
             )
         targets = (y[:, None] == known).astype(X.dtype)
-        self._fit_targets(X, y, features, targets, once)
-        self.classes_ = known
+        self._fit_targets(X, y, features, targets, once, {"classes_": known})
         return self
 
     def _merge_outputs(self, ours, theirs, rows):

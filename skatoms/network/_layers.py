@@ -7,7 +7,7 @@ codes leave there is what layer l says of it less what layer l + 1 makes of that
 network is then the lasso of the longer sample, and convex in the codes of all layers together.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import accumulate
 from math import sqrt
@@ -70,13 +70,20 @@ class Layers:
         """Number of all atoms and the length of a longer sample."""
         return sum(self.n_atoms), sum(self.widths)
 
+    def lowest(self, n):
+        """The n layers next to the data, without outputs of their top."""
+        return replace(
+            self,
+            n_atoms=self.n_atoms[:n],
+            widths=self.widths[:n],
+            counts=self.counts[:n],
+            alphas=self.alphas[:n],
+        )
+
     @property
     def without_outputs(self):
         """The same without outputs at the top."""
-        n = len(self)
-        return Layers(
-            self.n_atoms, self.widths[:n], self.counts[:n], self.alphas, self.top_k, self.positive
-        )
+        return self.lowest(len(self))
 
     @property
     def parts(self):

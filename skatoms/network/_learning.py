@@ -1,6 +1,7 @@
 """How the atoms of a network start and learn."""
 
 from dataclasses import dataclass, replace
+from typing import ClassVar
 
 import numpy as np
 
@@ -33,8 +34,8 @@ class NetworkProblem(BasisProblem):
     hebb: bool
     horizon: float = np.inf
 
-    # An atom that was ever used is kept: it may know of samples that come again.
-    faded = 0.0
+    # Atoms that a stream does not use may be known of samples that come again.
+    faded: ClassVar[float | None] = None
 
     def code(self, X, atoms, start=None, output="sparse", ties=None):
         """Codes of longer samples for these atoms, and the report on them."""
@@ -99,13 +100,7 @@ def first_components(layers, samples, rng, input_rules):
         directions = rng.standard_normal((width, n_atoms))
         directions = np.linalg.qr(directions)[0] if width >= n_atoms else directions
         outputs.append(normalised(directions.T).astype(dtype))
-        lower = Layers(
-            layers.n_atoms[:depth],
-            layers.widths[:depth],
-            layers.counts[:depth],
-            layers.alphas[:depth],
-            positive=layers.positive,
-        )
+        lower = replace(layers.lowest(depth), top_k=None)
         drawn = samples.X[samples.rows[: DRAWN_PER_ATOM * layers.n_atoms[depth]]]
         drawn = lower.longer(drawn[:, layers.columns[0]])
         codes = settle(lower, drawn, lower.components(inputs, outputs))[0]

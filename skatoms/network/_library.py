@@ -20,6 +20,7 @@ class AtomLibraryMixin:
 
     # What networks have, for type checks.
     n_atoms: Any
+    widths: Any
     input_atoms_: list
     output_atoms_: list
     frozen_: np.ndarray
@@ -83,8 +84,14 @@ class AtomLibraryMixin:
         kept = [mask[rows] for rows in layers.rows]
         if not all(part.any() for part in kept):
             raise ValueError("mask must keep at least one atom of each layer.")
+        if layers.top_k is not None and kept[-1].sum() < layers.top_k:
+            raise ValueError(
+                f"mask must keep at least top_k={layers.top_k} atoms of the top layer, but keeps "
+                f"{kept[-1].sum()}."
+            )
         part = deepcopy(self)
         part.n_atoms = tuple(int(some.sum()) for some in kept)
+        part.widths = layers.widths[1 : len(layers)] or None
         part.input_atoms_ = [a[k] for a, k in zip(self.input_atoms_, kept, strict=True)]
         part.output_atoms_ = [a[k] for a, k in zip(self.output_atoms_, kept, strict=False)]
         part.frozen_ = self.frozen_[mask]
@@ -129,7 +136,8 @@ class AtomLibraryMixin:
 
         Each keeps its atoms and its own part of every interface, so that a sample of one of them
         has the codes that it had there, unless atoms of the other explain it as well; a mixture of
-        both can be explained by both. Outputs for targets are added up.
+        both can be explained by both. What is predicted is the sum of what both predict, intercepts
+        and all: that is right for mixtures whose targets add up.
 
         Parameters
         ----------
@@ -142,7 +150,6 @@ class AtomLibraryMixin:
             A new network, fitted, with the parameters of this one.
         """
         check_is_fitted(self)
-        check_is_fitted(other)
         self._refuse_other(other)
         union, ours, theirs = clone(self), self._layers(), other._layers()
         n = len(ours)
@@ -157,13 +164,15 @@ class AtomLibraryMixin:
         components = np.zeros(layers.shape, self.input_atoms_[0].dtype)
         union.frozen_, union.n_samples_seen_ = np.zeros(layers.shape[0], bool), 0.0
         for network, its_rows, its_columns in zip((self, other), rows, columns, strict=True):
-            its = network._components(network._layers(), components.dtype)
+            # Targets may count differently in either.
+            own = replace(network._layers(), counts=layers.counts)
+            its = network._components(own, components.dtype)
             components[np.ix_(its_rows, its_columns)] = its
             union.frozen_[its_rows] = network.frozen_
             union.n_samples_seen_ += network.n_samples_seen_
         union.input_atoms_, union.output_atoms_ = layers.inputs_and_outputs(components)
         union._statistics = union_of(
-            [self._statistics, other._statistics], rows, columns, layers.shape
+            [self._statistics, _rescaled(other, layers)], rows, columns, layers.shape
         )
         union._merge_outputs(self, other, rows)
         return union
@@ -179,6 +188,7 @@ class AtomLibraryMixin:
             raise TypeError(
                 f"other must be a {type(self).__name__} too, got a {type(other).__name__}."
             )
+        check_is_fitted(other, msg="other is a %(name)s that is not fitted yet: fit it first.")
         ours, theirs = self._layers(), other._layers()
         n = len(ours)
         for what, mine, its in (
@@ -186,6 +196,9 @@ class AtomLibraryMixin:
             ("features", ours.widths[0], theirs.widths[0]),
             ("outputs", ours.widths[n:], theirs.widths[n:]),
             ("weights of interfaces (top_down)", ours.counts[1:n], theirs.counts[1:n]),
+            ("alpha", ours.alphas, theirs.alphas),
+            ("top_k", ours.top_k, theirs.top_k),
+            ("positive", ours.positive, theirs.positive),
         ):
             if mine != its:
                 raise ValueError(
@@ -202,6 +215,14 @@ class AtomLibraryMixin:
                 f"array of {mask.dtype} of shape {mask.shape}."
             )
         return mask.copy()
+
+
+def _rescaled(network, layers):
+    """The statistics of a network with targets that count as in other layers."""
+    factors = [new / old for new, old in zip(layers.scales, network._layers().scales, strict=True)]
+    columns = np.repeat(factors, network._layers().widths)
+    known = network._statistics
+    return replace(known, codes_data=known.codes_data * columns)
 
 
 def _places(ours, theirs, shared=()):

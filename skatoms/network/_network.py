@@ -7,11 +7,11 @@ from numpy.typing import ArrayLike
 from sklearn.base import _fit_context, clone
 from sklearn.utils.validation import check_is_fitted
 
-from .._validation import check_fit_data, features_of, keep_features
+from .._validation import check_fit_data, check_number, features_of, keep_features
 from ..basis._settings import feature_shape_of
 from ..basis._statistics import Statistics
 from ._base import BaseNetwork
-from ._settings import known_somewhere
+from ._settings import check_known
 
 
 class VectorNetwork(BaseNetwork):
@@ -239,9 +239,11 @@ default="unit_norm"
         Returns
         -------
         network : VectorNetwork
-            A new network, fitted, with ``n_row_profiles * n_column_profiles`` atoms.
+            A new network, fitted, with ``n_row_profiles * n_column_profiles`` atoms; twice as many
+            if codes must not be negative and profiles are, so that both signs are there.
         """
         check_is_fitted(self)
+        check_number("max_cosine", max_cosine, least=0, most=1)
         shape = feature_shape_of(self.feature_shape, self.n_features_in_)
         if len(shape) != 2:
             raise ValueError(
@@ -257,7 +259,11 @@ default="unit_norm"
             )
         rows, columns = (_distinct(some, max_cosine) for some in (left[:, :, 0], right[:, 0]))
         atoms = np.einsum("ih,jw->ijhw", rows, columns).reshape(-1, self.n_features_in_)
-        network = clone(self).set_params(n_atoms=(len(atoms),), widths=None)
+        if self.positive and min(rows.min(), columns.min()) < -1e-9:
+            atoms = np.concatenate([atoms, -atoms])
+        alpha = self._layers().alphas[0]
+        network = clone(self).set_params(n_atoms=(len(atoms),), alpha=alpha)
+        network.set_params(widths=None, top_down=0.1, top_k=None)
         return network._set_library(self, atoms)
 
     def _set_library(self, other, atoms):
@@ -274,12 +280,15 @@ default="unit_norm"
         X, features = check_fit_data(
             self, X, reset=self._starts_anew(once), ensure_all_finite="allow-nan"
         )
-        self._learn(known_somewhere(X), features, once=once, y=y)
+        check_known(X)
+        self._learn(X, features, once=once, y=y)
         return self
 
 
 def _distinct(profiles, max_cosine):
-    """Profiles of norm 1 that differ enough from all before them."""
+    """Profiles of norm 1, their largest entry positive, that differ enough from all before them."""
+    largest = np.abs(profiles).argmax(axis=1)[:, None]
+    profiles = profiles * np.sign(np.take_along_axis(profiles, largest, axis=1))
     kept = profiles[:1]
     for profile in profiles[1:]:
         if np.abs(kept @ profile).max() <= max_cosine:

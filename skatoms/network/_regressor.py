@@ -33,7 +33,7 @@ class VectorNetworkRegressor(RegressorMixin, SupervisedNetwork):
 
     target_weight : float, default=1.0
         How much targets count while the network learns, positive. At 1, what all targets vary
-        counts as much as what all features have in squares.
+        counts as much as what all features have in squares, in the first data that are seen.
 
     ridge : float, default=1e-4
         Weight of the squares of `coef_`, relative to the mean squared code, not negative.
@@ -204,7 +204,7 @@ default="unit_norm"
         Returns
         -------
         y : ndarray of shape (n_samples,) or (n_samples, n_outputs)
-            ``codes of the top layer @ coef_.T + intercept_``.
+            ``codes of all layers @ coef_.T + intercept_``.
         """
         outputs = self._outputs_of(X)
         return outputs[:, 0] if self._one_output else outputs
@@ -245,8 +245,8 @@ default="unit_norm"
             multi_output=True,
             y_numeric=True,
         )
-        self._fit_targets(X, y, features, y.reshape(len(y), -1), once)
-        self._one_output = y.ndim == 1
+        known = {"_one_output": y.ndim == 1}
+        self._fit_targets(X, y, features, y.reshape(len(y), -1), once, known)
         return self
 
     def _merge_outputs(self, ours, theirs, rows):

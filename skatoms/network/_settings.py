@@ -1,9 +1,11 @@
 """From the parameters of a network to its layers."""
 
+from math import fsum
 from numbers import Integral
 
 import numpy as np
 
+from .._validation import real_array
 from ..basis._atoms import AtomRules
 from ..basis._constraints import CONSTRAINTS, Constraint
 from ..basis._settings import feature_shape_of, named
@@ -32,7 +34,8 @@ def sizes_of(estimator, n_features):
 def layers_of(estimator, n_atoms, widths, outputs=None):
     """The Layers of such sizes; outputs : how many, and how much they count, or None."""
     n_layers, top_k = len(n_atoms), estimator.top_k
-    counts = (1.0, *_per("top_down", estimator.top_down, n_layers - 1, "interfaces"))
+    tiny = float(np.finfo(np.float32).tiny)
+    counts = (1.0, *_per("top_down", estimator.top_down, n_layers - 1, "interfaces", tiny))
     if top_k is not None and top_k > n_atoms[-1]:
         raise ValueError(
             f"top_k={top_k} is larger than the top layer, which has {n_atoms[-1]} atoms."
@@ -44,7 +47,7 @@ def layers_of(estimator, n_atoms, widths, outputs=None):
         tuple(int(n) for n in n_atoms),
         (*(int(n) for n in widths), *width),
         (*counts, *count),
-        _per("alpha", estimator.alpha, n_layers, "layers"),
+        _per("alpha", estimator.alpha, n_layers, "layers", 0.0),
         top_k,
         bool(estimator.positive),
     )
@@ -54,9 +57,28 @@ def outputs_of(estimator, X, targets):
     """How many outputs there are, and how much they count: `target_weight`, but for scales."""
     if targets is None:
         return None
-    data, wanted = np.nanmean(X.astype(float) ** 2), np.mean(targets.astype(float) ** 2)
-    scale = data / wanted * X.shape[1] / targets.shape[1] if data > 0 and wanted > 0 else 1.0
+    data, wanted = (energy(some) for some in (np.nan_to_num(X), targets))
+    scale = data / wanted if data > 0 and wanted > 0 else 1.0
     return targets.shape[1], float(estimator.target_weight) * scale
+
+
+def energy(values):
+    """The sum of squares, to the last bit the same for any order of the rows."""
+    values = values.astype(np.float64)
+    return fsum(np.einsum("ij,ij->i", values, values))
+
+
+def centred(targets):
+    """Targets without their mean, and the mean, the same for any order of the rows.
+
+    What varies by no more than rounding is made constant.
+    """
+    values = targets.astype(np.float64)
+    centre = np.array([fsum(column) / len(column) for column in values.T])
+    rest = values - centre
+    noise = 16 * np.finfo(targets.dtype).eps * np.abs(values).max(axis=0)
+    rest[:, np.abs(rest).max(axis=0) <= noise] = 0
+    return rest.astype(targets.dtype), centre
 
 
 def input_rules_of(estimator, layers, fixed):
@@ -67,6 +89,17 @@ def input_rules_of(estimator, layers, fixed):
     if constraint.joint:
         raise ValueError(f"constraint={constraint!r} ties atoms to each other: take another one.")
     return AtomRules(shape, constraint, fixed=None if fixed is None else fixed[layers.rows[0]])
+
+
+def same_sizes(estimator, layers):
+    """Refuse parameters that say other sizes than the atoms that are gone on from have."""
+    n_atoms, widths = sizes_of(estimator, layers.widths[0])
+    known = layers.n_atoms, layers.widths[: len(layers)]
+    if (n_atoms, widths) != known:
+        raise ValueError(
+            f"n_atoms={n_atoms} and widths={widths[1:]}, but the atoms that were learned before "
+            f"are {known[0]} with interfaces of {known[1][1:]}: fit anew without warm_start."
+        )
 
 
 def problem_of(estimator, layers, components, input_rules, fixed, horizon):
@@ -85,15 +118,14 @@ def problem_of(estimator, layers, components, input_rules, fixed, horizon):
     )
 
 
-def known_somewhere(X):
-    """X, if no row of it is all NaN."""
+def check_known(X):
+    """Refuse rows that are all NaN."""
     empty = np.flatnonzero(np.isnan(X).all(axis=1))
     if len(empty):
         raise ValueError(
             f"X has rows without any value ({len(empty)}, the first of them {empty[0]}): all "
             "entries are NaN, so there is nothing to explain. Drop them."
         )
-    return X
 
 
 def _whole_numbers(name, value):
@@ -103,18 +135,15 @@ def _whole_numbers(name, value):
     return tuple(int(n) for n in values)
 
 
-def _per(name, value, n, things):
-    """A number for each of n things, from one for all or from a list."""
-    if np.ndim(value) == 0:
-        return n * (float(value),)
-    values = np.asarray(value, dtype=float)
-    if values.shape != (n,):
+def _per(name, value, n, things, least):
+    """A number for each of n things, at least so large, from one for all or from a list."""
+    values = real_array(name, value)
+    if values.shape not in ((), (n,)):
         raise ValueError(
-            f"{name} has {values.size} entries, but there are {n} {things}: give one number for "
-            "all, or one for each."
+            f"{name} must be one number for all, or one for each of the {n} {things}, got "
+            f"{value!r}."
         )
-    least = 0 if name == "alpha" else np.nextafter(0, 1)
-    if not (np.isfinite(values).all() and (values >= least).all()):
-        kind = "not negative" if name == "alpha" else "positive"
+    if not (values >= least).all():
+        kind = "positive" if least > 0 else "not negative"
         raise ValueError(f"{name} must be finite and {kind}, got {value!r}.")
-    return tuple(values.tolist())
+    return tuple(np.broadcast_to(values, n).tolist())

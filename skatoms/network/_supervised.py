@@ -7,12 +7,13 @@ from scipy.linalg import lstsq
 from scipy.sparse import csr_array
 from sklearn.utils._param_validation import Interval
 
+from .._validation import real_array
 from ..basis import Constraint
 from ..basis._alternation import Stream
 from ..basis._statistics import gather
 from ._base import BaseNetwork
 from ._library import part_of, union_of
-from ._settings import known_somewhere
+from ._settings import centred, check_known
 
 
 class SupervisedNetwork(BaseNetwork):
@@ -74,26 +75,34 @@ class SupervisedNetwork(BaseNetwork):
         self.target_weight = target_weight
         self.ridge = ridge
 
-    def _fit_targets(self, X, y, features, targets, once):
-        anew, X = self._starts_anew(once), known_somewhere(X)
-        targets = targets.astype(X.dtype)
-        if not anew and targets.shape[1] != self._outputs[0]:
+    def _fit_targets(self, X, y, features, targets, once, more):
+        """Learn with targets clamped; more : attributes that go with them."""
+        check_known(X)
+        anew = self._starts_anew(once)
+        targets = real_array("y", targets).astype(X.dtype)
+        if anew:
+            wanted, centre = centred(targets)
+        elif targets.shape[1] != self._outputs[0]:
             raise ValueError(
                 f"y has {targets.shape[1]} outputs, but {self._outputs[0]} were learned before."
             )
-        centre = targets.mean(axis=0) if anew else self._centre
+        else:
+            centre = self._centre
+            wanted = (targets - centre).astype(X.dtype)
         before = () if anew or not once else (self._known, self.n_samples_seen_)
-        self._learn(X, features, targets - centre, once=once, y=y)
-        stream, newest, first = Stream(self.forgetting, *before), None, 0
-        for _, codes in self._coded(X):
-            part = codes_and_targets(codes, targets[first : first + len(codes)])
-            newest, first = part if newest is None else newest + part, first + len(codes)
-        self._centre, self._known = centre, stream.advance(newest)
-        self._solve_outputs()
 
-    def _solve_outputs(self):
-        solution = least_squares(self._known, self.ridge)
-        self.coef_, self.intercept_ = solution[:-1].T.copy(), solution[-1]
+        def outputs_for(network):
+            """Outputs fitted to the codes that the network finds for the samples alone."""
+            newest, first = None, 0
+            for _, codes in network._coded(X):
+                part = codes_and_targets(codes, targets[first : first + len(codes)])
+                newest, first = part if newest is None else newest + part, first + len(codes)
+            known = Stream(self.forgetting, *before).advance(newest)
+            coefficients = least_squares(known, self.ridge)
+            found = {"coef_": coefficients[:-1].T.copy(), "intercept_": coefficients[-1]}
+            return {**found, "_known": known, "_centre": centre, **more}
+
+        self._learn(X, features, wanted, once=once, y=y, more=outputs_for)
 
     def _outputs_of(self, X):
         X = self._check_new(X)
@@ -101,18 +110,19 @@ class SupervisedNetwork(BaseNetwork):
         return np.concatenate([codes @ coef + intercept for _, codes in self._coded(X)])
 
     def _select_outputs(self, mask):
+        self.coef_ = self.coef_[:, mask]
         self._known = part_of(self._known, np.append(mask, True))
-        self._solve_outputs()
 
     def _merge_outputs(self, ours, theirs, rows):
         n_outputs, n_atoms = ours.coef_.shape[0], sum(len(some) for some in rows)
-        rows = [np.append(some, n_atoms) for some in rows]
+        self.coef_ = np.empty((n_outputs, n_atoms))
+        self.coef_[:, rows[0]], self.coef_[:, rows[1]] = ours.coef_, theirs.coef_
+        self.intercept_ = ours.intercept_ + theirs.intercept_
+        self._centre = ours._centre + theirs._centre
+        with_one = [np.append(some, n_atoms) for some in rows]
         columns = 2 * [np.arange(n_outputs)]
-        self._known = union_of(
-            [ours._known, theirs._known], rows, columns, (n_atoms + 1, n_outputs)
-        )
-        self._centre = (ours._centre + theirs._centre) / 2
-        self._solve_outputs()
+        known = [ours._known, theirs._known]
+        self._known = union_of(known, with_one, columns, (n_atoms + 1, n_outputs))
 
 
 def codes_and_targets(codes, targets):

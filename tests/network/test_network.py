@@ -252,6 +252,12 @@ def test_a_part_of_the_atoms_makes_a_network(X, fitted):
     assert fitted.prune(1e-9).n_atoms[0] <= 15
 
 
+def test_a_part_too_small_for_top_k_is_refused(X):
+    model = network(top_k=3, max_iter=1).fit(X)
+    with pytest.raises(ValueError, match="mask must keep at least top_k=3 atoms"):
+        model.select_atoms(np.arange(23) < 17)
+
+
 def test_responsibility_is_the_part_that_each_atom_explains(X, fitted):
     shares = fitted.responsibility(X[:20])
     codes = fitted.effective_weights(X[:20])[0]
@@ -288,6 +294,13 @@ def test_profiles_are_recombined_to_pictures_that_were_never_seen():
         for m in (model, model.recombine())
     ]
     assert errors[1] < 0.1 * errors[0]
+    several = clone(model).set_params(n_atoms=(20, 4), alpha=(0.01, 0.02), top_down=(0.5,))
+    products = several.fit(new).recombine()
+    before = products.input_atoms_[0].copy()
+    products.partial_fit(new[:20])
+    idle = products.usage_ == 0
+    assert idle.any()
+    assert_array_equal(products.input_atoms_[0][idle], before[idle])
     with pytest.raises(ValueError, match="recombine needs feature_shape"):
         network(max_iter=1).fit(new).recombine()
 
@@ -298,11 +311,15 @@ def test_profiles_are_recombined_to_pictures_that_were_never_seen():
         ({"n_atoms": ()}, "n_atoms must name at least one layer"),
         ({"n_atoms": (4, 0)}, "n_atoms must be positive integers"),
         ({"n_atoms": (4, 2.5)}, "n_atoms must be positive integers"),
-        ({"alpha": (0.1,)}, "alpha has 1 entries, but there are 2 layers"),
+        ({"alpha": (0.1,)}, r"alpha must be one number for all, or one for each of the 2 layers"),
         ({"alpha": (0.1, -1)}, "alpha must be finite and not negative"),
-        ({"top_down": (0.1, 0.1)}, "top_down has 2 entries, but there are 1 interfaces"),
+        (
+            {"top_down": (0.1, 0.1)},
+            "top_down must be one number for all, or one for each of the 1 interfaces",
+        ),
         ({"top_down": (0.0,)}, "top_down must be finite and positive"),
         ({"widths": (3, 3)}, "widths has 2 entries, but there are 1 interfaces"),
+        ({"alpha": (0.1, "a")}, "alpha must be an array of numbers"),
         ({"top_k": 9}, "top_k=9 is larger than the top layer, which has 8 atoms"),
         ({"top_k": 2, "positive": True}, "positive=True does not go with top_k"),
         ({"constraint": "separable"}, "needs feature_shape"),
@@ -329,6 +346,7 @@ def test_networks_of_different_make_are_not_merged(X, fitted):
         (network((15,), max_iter=1).fit(X), "other has layers 1"),
         (network(max_iter=1).fit(X[:, 1:]), "other has features 19"),
         (network(max_iter=1, top_down=0.3).fit(X), "top_down"),
+        (network(max_iter=1, alpha=0.3).fit(X), "other has alpha"),
     ):
         with pytest.raises(ValueError, match=message):
             fitted.merge(other)

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.callback import ScoringMonitor
 from sklearn.datasets import load_diabetes, load_digits
 from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.model_selection import GridSearchCV
@@ -169,3 +170,82 @@ def test_classes_that_change_are_refused(digits):
         model.partial_fit(X, y)
     with pytest.raises(ValueError, match="in the first call it was"):
         model.partial_fit(X[y < 5], y[y < 5], classes=[0, 1])
+
+
+@pytest.mark.parametrize("rule", ["hebb", "block"])
+def test_results_do_not_depend_on_the_order_of_rows(numbers, rule):
+    X, y, new = numbers
+    order = np.random.default_rng(5).permutation(len(X))
+    settings = {"learning_rule": rule, "max_iter": 4, "random_state": 0}
+    first = VectorNetworkRegressor((10, 6), 0.05, **settings).fit(X, y)
+    second = VectorNetworkRegressor((10, 6), 0.05, **settings).fit(X[order], y[order])
+    assert_array_equal(first.input_atoms_[0], second.input_atoms_[0])
+    assert_allclose(first.predict(new), second.predict(new), rtol=1e-8, atol=1e-10)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("n", [3, 7, 59])
+def test_rounding_errors_of_constant_targets_do_not_count(n, dtype):
+    X = np.random.default_rng(0).standard_normal((n, 5)).astype(dtype)
+    model = VectorNetworkRegressor(4, max_iter=2, random_state=0).fit(X, np.full(n, 0.1, dtype))
+    assert not model.output_atoms_[-1].any()
+    assert_allclose(model.predict(X), 0.1, rtol=1e-5)
+
+
+def test_callbacks_score_what_the_network_predicts_at_the_time(numbers, digits):
+    X, y, _ = numbers
+    seen = []
+
+    def scoring(model, X, y):
+        seen.append(model.score(X, y))
+        return {"r2": seen[-1]}
+
+    model = VectorNetworkRegressor((12, 6), 0.05, max_iter=4, random_state=0)
+    model.set_callbacks(ScoringMonitor(scoring=scoring)).fit(X, y)
+    assert seen[-1] == pytest.approx(model.score(X, y))
+    X, y, _, _ = digits
+    model = VectorNetworkClassifier(16, max_iter=2, random_state=0)
+    model.set_callbacks(ScoringMonitor(scoring=scoring)).fit(X, y)
+    assert seen[-1] == pytest.approx(model.score(X, y))
+
+
+def test_an_interrupt_leaves_the_last_finished_pass(numbers):
+    X, y, new = numbers
+
+    calls = []
+
+    def interrupt(model, X, y):
+        calls.append(model)
+        if len(calls) == 2:
+            raise KeyboardInterrupt
+        return {"r2": 0.0}
+
+    model = VectorNetworkRegressor(12, 0.05, max_iter=9, random_state=0)
+    with pytest.raises(KeyboardInterrupt):
+        model.set_callbacks(ScoringMonitor(scoring=interrupt)).fit(X, y)
+    assert model.n_iter_ == 2
+    assert model.predict(new).shape == (300, 2)
+    assert model.score(X, y) > 0.3
+
+
+def test_merged_predictions_are_the_sums_of_both():
+    rng = np.random.default_rng(0)
+    parts = [np.zeros((300, 20)), np.zeros((300, 20))]
+    parts[0][:, :10], parts[1][:, 10:] = rng.standard_normal((2, 300, 10))
+    weights = rng.standard_normal(20)
+    models = [
+        VectorNetworkRegressor(30, 0.05, random_state=0).fit(part, part @ weights * scale + shift)
+        for part, scale, shift in zip(parts, (1, 1000), (2, 50), strict=True)
+    ]
+    union = models[0].merge(models[1])
+    both = parts[0] + parts[1]
+    expected = models[0].predict(parts[0]) + models[1].predict(parts[1])
+    assert_allclose(union.predict(both), expected, rtol=1e-4, atol=1e-3)
+    assert_allclose(union.output_atoms_[-1][30:], models[1].output_atoms_[-1], rtol=1e-12)
+
+
+def test_sizes_that_change_are_refused_with_a_warm_start(numbers):
+    X, y, _ = numbers
+    model = VectorNetworkRegressor((12, 6), max_iter=1, warm_start=True).fit(X, y)
+    with pytest.raises(ValueError, match=r"n_atoms=\(4,\) .* fit anew without warm_start"):
+        model.set_params(n_atoms=(4,)).fit(X, y)
