@@ -166,7 +166,8 @@ class MultilayerPerceptron:
             batch_size=min(64, len(train.inputs)),
             random_state=seed,
         )
-        known, targets = self._inputs(train), train.targets.astype(np.float32)
+        self.scale = train.targets.std()  # pictures that are dark but for a bump need it
+        known, targets = self._inputs(train), (train.targets / self.scale).astype(np.float32)
         kept, least, since = None, np.inf, 0
         for _ in range(self.epochs):
             if train.mask is not None:
@@ -183,15 +184,14 @@ class MultilayerPerceptron:
 
     def predict(self, part):
         """Complete samples, or whatever the targets are."""
-        return self.model.predict(self._inputs(part))
+        return self.scale * self.model.predict(self._inputs(part))
 
     def active(self, part):
         """The width of the narrowest layer."""
         return float(min(self.hidden))
 
-    @staticmethod
-    def _inputs(part):
-        known = [np.nan_to_num(part.inputs)]
+    def _inputs(self, part):
+        known = [np.nan_to_num(part.inputs) / self.scale]
         if part.mask is not None:
             known.append(part.mask)
         return np.concatenate(known, axis=1, dtype=np.float32)
