@@ -101,9 +101,10 @@ class ElasticNet(Penalty):
     def value(self, codes):
         """R of each row; codes : (n_rows, n_atoms)."""
         n_atoms = codes.shape[1]
-        value = abs(codes) @ self.slopes(n_atoms).astype(codes.dtype)
+        dtype = _real_type(codes)
+        value = abs(codes) @ self.slopes(n_atoms).astype(dtype)
         if self._ratio < 1:
-            value = value + _squares(codes) @ self.curvature(n_atoms).astype(codes.dtype) / 2
+            value = value + _squares(codes) @ self.curvature(n_atoms).astype(dtype) / 2
         return value
 
     def prox(self, values, weight):
@@ -215,7 +216,8 @@ class GroupL1(Penalty):
         """R of each row; codes : (n_rows, n_atoms)."""
         norms = np.sqrt(_squares(codes) @ self._members(codes))
         absolute = np.asarray(abs(codes).sum(axis=1)).ravel()
-        return norms @ self.slopes(codes.shape[1]).astype(codes.dtype) + self.l1_ratio * absolute
+        slopes = self.slopes(codes.shape[1]).astype(_real_type(codes))
+        return norms @ slopes + self.l1_ratio * absolute
 
     def prox(self, values, weight):
         """Soft thresholding, of entries and then of the norms of groups, a new array."""
@@ -372,6 +374,10 @@ def _refuse(name, given, penalty):
 
 def _squares(codes):
     return codes.multiply(codes).tocsr() if issparse(codes) else codes * codes
+
+
+def _real_type(codes):
+    return codes.dtype if codes.dtype.kind == "f" else np.dtype(np.float64)
 
 
 def _weights_or_ones(weights, n):

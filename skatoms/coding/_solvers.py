@@ -69,7 +69,10 @@ def _direct(problem, targets, codes):
 
 
 def _inverse(problem):
-    return np.ascontiguousarray(pinvh(problem.gram.astype(np.float64)).astype(problem.dtype))
+    # What is below the rounding errors of the Gram matrix says nothing.
+    rounding = len(problem.gram) * np.finfo(problem.dtype).eps
+    inverse = pinvh(problem.gram.astype(np.float64), rtol=rounding)
+    return np.ascontiguousarray(inverse.astype(problem.dtype))
 
 
 @dataclass(frozen=True)

@@ -289,11 +289,6 @@ def test_values_are_those_of_the_definitions(dtype, penalty, expected):
     assert_allclose(penalty.value(csr_array(codes)), [expected, 0], rtol=4 * np.finfo(dtype).eps)
 
 
-@pytest.mark.xfail(
-    strict=True,
-    raises=AssertionError,
-    reason="weights are cut to whole numbers where codes are whole numbers",
-)
 @pytest.mark.parametrize(
     ("penalty", "expected"),
     [(ElasticNet(0.5), 9.75), (L1(weights=[0.5, 0.5]), 3.5), (GroupL1(2, weights=[0.5]), 2.5)],
@@ -338,11 +333,6 @@ def test_names_stand_for_the_usual_objects(penalty, positive):
     assert_array_equal(coded(np.float64, penalty, positive=positive), expected)
 
 
-@pytest.mark.xfail(
-    strict=True,
-    raises=AssertionError,
-    reason="the inverse of a singular Gram matrix keeps what are rounding errors of float32",
-)
 @pytest.mark.filterwarnings("ignore:.*did not converge")
 @pytest.mark.parametrize("alpha", [0.0, 1e-6])
 def test_nearly_free_ridge_codes_of_many_atoms_explain_in_single_precision(alpha):
