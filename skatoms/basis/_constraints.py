@@ -1,6 +1,7 @@
 """Constraints on the atoms: sets that every atom is in, at every step."""
 
 from abc import ABC
+from functools import lru_cache
 from numbers import Integral, Real
 
 import numpy as np
@@ -95,8 +96,9 @@ class LinearAdmissible(Constraint):
 
     Parameters
     ----------
-    matrix : array-like or sparse matrix of shape (n_conditions, n_features)
-        One condition a row; they may depend on each other.
+    matrix : array-like or sparse matrix of shape (n_conditions, n_features), or callable
+        One condition a row; they may depend on each other. Or a function of the number of features
+        that returns them.
 
     norm : {"unit_norm", "unit_ball"}, default="unit_norm"
         Whether the norm of each atom is 1 or at most 1.
@@ -108,41 +110,44 @@ class LinearAdmissible(Constraint):
 
     def cone(self, values, shape):
         """Without the part in the span of the conditions; twice, for the last digits."""
-        basis = self._span()
+        basis = self._span(values.shape[1])
         for _ in range(2):
             values = values - (values @ basis.T) @ basis
         return values
 
-    def _span(self):
-        """Orthonormal rows that span the conditions; kept as long as these are the same."""
-        matrix = self._conditions()
-        known, basis = self.__dict__.get("_known_span", (None, None))
-        if known is None or not np.array_equal(known, matrix):
-            _, sizes, rows = svd(matrix, full_matrices=False)
-            basis = rows[sizes > sizes.max() * max(matrix.shape) * np.finfo(float).eps]
-            self._known_span = (matrix.copy(), basis)
-        return basis
+    def _span(self, n_features):
+        matrix = self._conditions(n_features)
+        return spanned(matrix.tobytes(), matrix.shape)
 
-    def _conditions(self):
-        matrix = self.matrix.toarray() if issparse(self.matrix) else self.matrix
+    def _conditions(self, n_features):
+        matrix = self.matrix(n_features) if callable(self.matrix) else self.matrix
+        matrix = matrix.toarray() if issparse(matrix) else matrix
         return real_array("matrix of LinearAdmissible", matrix)
 
     def check(self, shape):
         """Raise if it can not be used with such features."""
         super().check(shape)
         n_features = int(np.prod(shape))
-        matrix = self._conditions()
+        matrix = self._conditions(n_features)
         if matrix.ndim != 2 or matrix.shape[1] != n_features or len(matrix) == 0:
             raise ValueError(
                 f"matrix of LinearAdmissible has shape {matrix.shape}, but it needs a row for each "
                 f"condition, at least one, and a column for each of the {n_features} features."
             )
-        rank = len(self._span())
+        rank = len(self._span(n_features))
         if rank == n_features:
             raise ValueError(
-                f"matrix of LinearAdmissible has full column rank {rank}: only the zero atom would "
-                "be admissible. Leave conditions out."
+                f"matrix of LinearAdmissible has full column rank {rank} with "
+                f"n_features={n_features}, so that only the zero atom would be admissible: leave "
+                "conditions out."
             )
+
+
+@lru_cache(maxsize=8)
+def spanned(content, shape):
+    """Orthonormal rows that span those of a matrix, given as its bytes, float64."""
+    _, sizes, rows = svd(np.frombuffer(content).reshape(shape), full_matrices=False)
+    return rows[sizes > sizes.max() * max(shape) * np.finfo(float).eps]
 
 
 class Separable(Constraint):

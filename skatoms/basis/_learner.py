@@ -102,7 +102,7 @@ default="unit_norm"
 
     feature_shape : tuple of int, default=None
         The grid that the features are on, such as (height, width), for regularisers and constraints
-        that know neighbours. None is a line.
+        that know neighbours. None is a line; one length may be -1, which is what is left.
 
     fixed_atoms : array-like of bool of shape (n_components,), default=None
         Which atoms of `init` stay as they are given, in norm and all.

@@ -179,17 +179,20 @@ def _completed(given, n_components, samples, rng, rules):
 
 
 def feature_shape_of(shape, n_features):
-    """`feature_shape` as a tuple of int: that of all features if it is None."""
+    """`feature_shape` as a tuple of int: all features if it is None, -1 as in `numpy.reshape`."""
     if shape is None:
         return (n_features,)
-    shape = tuple(shape) if np.iterable(shape) else (shape,)
-    whole = all(isinstance(n, Integral) and n >= 1 for n in shape)
-    if not whole or prod(shape) != n_features:
+    given = tuple(shape) if np.iterable(shape) else (shape,)
+    whole = all(isinstance(n, Integral) and (n >= 1 or n == -1) for n in given)
+    if whole and given.count(-1) == 1:
+        rest = -prod(given)
+        given = tuple(n_features // rest if n == -1 else n for n in given)
+    if not whole or -1 in given or prod(given) != n_features:
         raise ValueError(
             f"feature_shape must be positive integers whose product is the number of features, "
             f"{n_features}, got {shape}."
         )
-    return tuple(int(n) for n in shape)
+    return tuple(int(n) for n in given)
 
 
 def _fixed(estimator):

@@ -21,7 +21,15 @@ from sklearn.pipeline import make_pipeline
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from skatoms import VariationalBasisLearner
-from skatoms.basis import Coherence, GraphLaplacian, MaxCoherence, Smoothness, Temporal
+from skatoms.basis import (
+    Coherence,
+    GraphLaplacian,
+    LinearAdmissible,
+    MaxCoherence,
+    Separable,
+    Smoothness,
+    Temporal,
+)
 from skatoms.coding import GroupL1, TopK
 
 pytestmark = pytest.mark.filterwarnings("ignore:The objective still fell")
@@ -29,6 +37,10 @@ pytestmark = pytest.mark.filterwarnings("ignore:The objective still fell")
 
 def small(**settings):
     return VariationalBasisLearner(4, alpha=0.2, max_iter=20, random_state=0, **settings)
+
+
+def zero_mean(n_features):
+    return np.ones((1, n_features))
 
 
 ESTIMATORS = [
@@ -49,6 +61,8 @@ ESTIMATORS = [
     small(regularizer="orthogonal"),
     small(regularizer=Coherence(0.3)),
     small(constraint=MaxCoherence(0.9)),
+    small(constraint=Separable(1), feature_shape=(1, -1)),
+    small(constraint=LinearAdmissible(zero_mean)),
 ]
 
 
