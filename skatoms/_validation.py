@@ -5,7 +5,7 @@ from copy import copy
 from numbers import Real
 
 import numpy as np
-from sklearn.utils.validation import validate_data
+from sklearn.utils.validation import check_is_fitted, validate_data
 
 FLOAT_DTYPES = (np.float64, np.float32)
 _FEATURES = ("n_features_in_", "feature_names_in_")
@@ -24,6 +24,14 @@ def check_fit_data(estimator, X, *, reset=True, **options):
     probe = copy(estimator)
     X = validate_data(probe, X, reset=reset, dtype=FLOAT_DTYPES, order="C", **options)
     return X, features_of(probe)
+
+
+def check_new_data(estimator, X):
+    """Validate X for a fitted estimator that takes missing values."""
+    check_is_fitted(estimator)
+    return validate_data(
+        estimator, X, reset=False, dtype=FLOAT_DTYPES, order="C", ensure_all_finite="allow-nan"
+    )
 
 
 def features_of(estimator):

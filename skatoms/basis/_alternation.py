@@ -22,6 +22,21 @@ from ._atoms import AtomRules, redrawn, update_atoms
 from ._couplings import Coupling
 from ._statistics import Statistics, gather
 
+# Passes of a fit that learn online before the others refine: soon good, but not to the end.
+ONLINE_PASSES = 2
+
+
+def usual_batch(n_atoms):
+    """Samples of a batch, if no number is given: small ones make most of the first passes."""
+    return max(512, 2 * n_atoms)
+
+
+def row_errors(X, codes, atoms):
+    """Half the squared error of each sample; missing values are left out."""
+    rest = X - codes @ atoms
+    rest = np.where(np.isnan(rest), 0, rest)
+    return 0.5 * np.einsum("ij,ij->i", rest, rest)
+
 
 @dataclass(frozen=True)
 class BasisProblem:
@@ -71,9 +86,7 @@ class BasisProblem:
 
     def errors(self, X, codes, atoms):
         """The objective of each sample by itself; missing values are left out."""
-        rest = X - codes @ atoms
-        rest = np.where(np.isnan(rest), 0, rest)
-        return 0.5 * np.einsum("ij,ij->i", rest, rest) + self.alpha * self.penalty.value(codes)
+        return row_errors(X, codes, atoms) + self.alpha * self.penalty.value(codes)
 
     def objective(self, statistics, atoms):
         """The whole objective."""

@@ -18,22 +18,18 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import (
     _check_sample_weight,
     check_is_fitted,
-    validate_data,
 )
 
-from .._validation import FLOAT_DTYPES, check_fit_data, keep_features, outside
+from .._validation import FLOAT_DTYPES, check_fit_data, check_new_data, keep_features, outside
 from ..coding import Penalty
 from ..coding._encode import Ties
 from ..coding._penalties import PENALTIES
-from ._alternation import Stream, learn, learn_more
+from ._alternation import ONLINE_PASSES, Stream, learn, learn_more, usual_batch
 from ._constraints import CONSTRAINTS, Constraint
 from ._couplings import COUPLINGS, Coupling, sequence_labels
 from ._passes import run_passes
 from ._regularizers import REGULARIZERS, Regularizer
 from ._settings import first_atoms, going_on, problem_of, samples_of
-
-# Passes of a fit that learn online before the others refine: soon good, but not to the end.
-ONLINE_PASSES = 2
 
 
 class VariationalBasisLearner(
@@ -304,7 +300,7 @@ default="unit_norm"
         samples = samples_of(self, X, sample_weight, sequences, rng)
         atoms = self._atoms_before(X) if resume else first_atoms(self, samples, rng)
         problem = problem_of(self, *atoms.shape)
-        batch_size = self.batch_size or max(512, 2 * len(atoms))
+        batch_size = self.batch_size or usual_batch(len(atoms))
         batches = samples.batches(len(samples) if problem.coupling else batch_size)
         n_online = 0 if resume or len(batches) == 1 else ONLINE_PASSES
         passes = learn(problem, samples, batches, atoms, self.forgetting, n_online)
@@ -442,7 +438,7 @@ default="unit_norm"
         codes : ndarray of shape (n_samples, n_components)
             Solved to a relative KKT residual of 1e-6.
         """
-        X = self._check_new(X)
+        X = check_new_data(self, X)
         codes, report = self._code(X, sequence_labels(len(X), groups, lengths), "dense")
         report.warn()
         return codes
@@ -460,7 +456,7 @@ default="unit_norm"
         samples : ndarray of shape (n_samples, n_features)
             ``transform(X) @ components_``, without missing values.
         """
-        X = self._check_new(X)
+        X = check_new_data(self, X)
         codes, report = self._code(X)
         report.warn()
         return codes @ self.components_.astype(X.dtype, copy=False)
@@ -511,7 +507,7 @@ default="unit_norm"
         score : float
             At most 0; larger is better.
         """
-        X = self._check_new(X)
+        X = check_new_data(self, X)
         weights = _check_sample_weight(sample_weight, X, ensure_non_negative=True)
         codes, report = self._code(X)
         report.warn()
@@ -528,12 +524,6 @@ default="unit_norm"
     @property
     def _n_features_out(self):
         return len(self.components_)
-
-    def _check_new(self, X):
-        check_is_fitted(self)
-        return validate_data(
-            self, X, reset=False, dtype=FLOAT_DTYPES, order="C", ensure_all_finite="allow-nan"
-        )
 
     def _code(self, X, sequences=None, output="sparse"):
         """Codes of new samples and the report on them."""

@@ -9,11 +9,11 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.callback import CallbackSupportMixin
 from sklearn.utils import check_array, check_random_state, gen_batches
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
-from .._validation import FLOAT_DTYPES, keep_features
+from .._validation import FLOAT_DTYPES, check_new_data, keep_features
 from ..basis import Constraint
-from ..basis._alternation import Stream, learn, learn_more
+from ..basis._alternation import ONLINE_PASSES, Stream, learn, learn_more, usual_batch
 from ..basis._constraints import CONSTRAINTS
 from ..basis._passes import run_passes
 from ..basis._samples import shuffled
@@ -32,8 +32,6 @@ from ._settings import (
 )
 from ._settle import settle, twins_folded
 
-# Passes of a fit by block updates that are online, before the others refine.
-ONLINE_PASSES = 2
 # Samples that are coded at a time, so that codes of all layers need not be held for all samples.
 ROWS_AT_A_TIME = 8192
 
@@ -121,8 +119,8 @@ class BaseNetwork(
             the data first.
         """
         X = self._check_new(X)
-        codes = np.concatenate([codes for _, codes in self._coded(X)])
-        return codes if self.output_layers == "all" else codes[:, self._layers().rows[-1]]
+        given = self._given
+        return np.concatenate([codes[:, given] for _, codes in self._coded(X)])
 
     def inverse_transform(self, X: ArrayLike) -> np.ndarray:
         """Samples that codes stand for.
@@ -141,9 +139,8 @@ class BaseNetwork(
             What the first layer makes of its codes.
         """
         check_is_fitted(self)
-        layers = self._layers()
+        layers, n_codes = self._layers(), self._n_features_out
         codes = check_array(X, dtype=FLOAT_DTYPES, input_name="X")
-        n_codes = layers.shape[0] if self.output_layers == "all" else layers.n_atoms[-1]
         if codes.shape[1] != n_codes:
             raise ValueError(
                 f"X has {codes.shape[1]} columns, but there are {n_codes} codes: inverse_transform "
@@ -245,8 +242,13 @@ class BaseNetwork(
 
     @property
     def _n_features_out(self):
+        return self._given.stop - self._given.start
+
+    @property
+    def _given(self):
+        """Which codes of all layers users get."""
         layers = self._layers()
-        return layers.shape[0] if self.output_layers == "all" else layers.n_atoms[-1]
+        return slice(0, layers.shape[0]) if self.output_layers == "all" else layers.rows[-1]
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -255,10 +257,7 @@ class BaseNetwork(
         return tags
 
     def _check_new(self, X):
-        check_is_fitted(self)
-        X = validate_data(
-            self, X, reset=False, dtype=FLOAT_DTYPES, order="C", ensure_all_finite="allow-nan"
-        )
+        X = check_new_data(self, X)
         check_known(X)
         return X
 
@@ -315,14 +314,14 @@ class BaseNetwork(
         problem = problem_of(self, layers, components, rules, fixed, horizon)
 
         def learned(iterate):
-            probe, known = copy(self), dict(features)
-            known["input_atoms_"], known["output_atoms_"] = layers.inputs_and_outputs(iterate.atoms)
-            known["_outputs"] = (
-                *layers.widths[len(layers) :],
-                *layers.counts[len(layers) :],
-            ) or None
+            inputs, outputs = layers.inputs_and_outputs(iterate.atoms)
+            known = {**features, "input_atoms_": inputs, "output_atoms_": outputs}
+            known["_outputs"] = layers.outputs
+            if more is None:
+                return known
+            probe = copy(self)
             vars(probe).update(known)
-            return known if more is None else known | more(probe)
+            return known | more(probe)
 
         def keep(iterate, statistics, seen):
             known = learned(iterate)
@@ -344,7 +343,7 @@ class BaseNetwork(
             keep(iterate, stream.statistics, stream.seen)
             iterate.report.warn()
         else:
-            batches = samples.batches(self.batch_size or max(512, 2 * layers.shape[0]))
+            batches = samples.batches(self.batch_size or usual_batch(layers.shape[0]))
             n_online = self.max_iter if problem.hebb else 0 if resume else ONLINE_PASSES
             passes = learn(problem, samples, batches, components, self.forgetting, n_online)
             run_passes(self, passes, (X, y, None), learned, keep_history)

@@ -70,6 +70,12 @@ class Layers:
         """Number of all atoms and the length of a longer sample."""
         return sum(self.n_atoms), sum(self.widths)
 
+    @property
+    def outputs(self):
+        """How many outputs there are, and how much they count; None if there are none."""
+        n = len(self)
+        return (*self.widths[n:], *self.counts[n:]) or None
+
     def lowest(self, n):
         """The n layers next to the data, without outputs of their top."""
         return replace(

@@ -6,7 +6,7 @@ from typing import ClassVar
 import numpy as np
 
 from ..basis._alternation import BasisProblem
-from ..basis._atoms import AtomRules, normalised, random_atoms, redrawn
+from ..basis._atoms import AtomRules, normalised, random_atoms, redrawn, update_atoms
 from ._layers import Layers
 from ._settle import settle
 
@@ -51,7 +51,7 @@ class NetworkProblem(BasisProblem):
         stream.seen = min(stream.seen, self.horizon)
         if self.hebb:
             return hebbian_step(statistics, newest, atoms, np.flatnonzero(used), self.rules)
-        return replace(self, rules=replace(self.rules, fixed=~used)).update(statistics, atoms)
+        return update_atoms(statistics, atoms, replace(self.rules, fixed=~used))
 
     def redrawn(self, atoms, unused, samples, errors):
         """Atoms with the inputs of unused ones of the first layer put on samples."""

@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 from scipy.sparse import csr_array
 
+from ..basis._alternation import row_errors
 from ..basis._atoms import normalised
 from ..coding import L1
 from ..coding._encode import encode, encode_masked
@@ -78,9 +79,7 @@ def _take_turns(layers, X, components, codes, n_jobs):
 
 def row_energies(layers, X, codes, components):
     """The energy of each row, missing values left out."""
-    rest = X - codes @ components
-    rest = np.where(np.isnan(rest), 0, rest)
-    return 0.5 * np.einsum("ij,ij->i", rest, rest) + layers.penalty.value(codes)
+    return row_errors(X, codes, components) + layers.penalty.value(codes)
 
 
 def twins_folded(layers, components):
