@@ -1,16 +1,17 @@
 """Codes of samples: each by itself, with missing values, or tied to each other.
 
-All three come down to the one problem with a Gram matrix that all rows share. Missing values and
-ties change only what the rows are coded for, from one round to the next: each round solves the
-problem with what is missing, or what the neighbours pull to, taken from the codes before. A round
-never raises the objective; with a convex penalty momentum makes rounds count for more.
+All three come down to the one problem with a Gram matrix that rows share. Rows with missing values
+share that of what is known of them. Ties change only what the rows are coded for, from one round to
+the next: each round solves the problem with what is missing, and what the neighbours pull to, taken
+from the codes before. A round never raises the objective; with a convex penalty momentum makes
+rounds count for more.
 
-Rounds are in float64: each is about rows that are filled in or pulled, which may be so much longer
+Rounds are in float64: each is about rows that are filled in and pulled, which may be so much longer
 than the rows themselves that float32 would not solve them closely enough.
 """
 
 from dataclasses import dataclass
-from functools import reduce
+from functools import partial, reduce
 from itertools import count
 
 import numpy as np
@@ -23,9 +24,9 @@ from ._solvers import CHUNK_ROWS, SOLVERS, choose_solver, solve_rows
 
 MAX_ROUNDS = 2000
 MAX_PLAIN_ROUNDS = 300  # without momentum, where the penalty is not convex
-# How much closer than the whole problem each round is solved.
-ROUND_TOL = 0.1
-ROUND_TOL_TIED = 1e-3  # where the pull of others makes the scale of a row larger than it is
+# How much closer than the whole problem each round is solved: the pull of others makes the scale of
+# a row larger than it is.
+ROUND_TOL = 1e-3
 
 
 @dataclass(frozen=True)
@@ -35,9 +36,9 @@ class Pull:
     strength: float
     towards: np.ndarray | csr_array
 
-    def part(self, first, stop):
+    def part(self, rows):
         """The term of some rows, dense."""
-        towards = self.towards[first:stop]
+        towards = self.towards[rows]
         return Pull(self.strength, towards.toarray() if issparse(towards) else towards)
 
     def slopes(self, codes):
@@ -110,7 +111,7 @@ def encode(
     def targets(rows, out):
         np.matmul(X[rows], atoms, out=out)
         if pull is not None:
-            out += problem.dtype.type(pull.strength) * pull.part(rows.start, rows.stop).towards
+            out += problem.dtype.type(pull.strength) * pull.part(rows).towards
 
     return solve_rows(
         problem, targets, len(X), solver=solver, start=start, output=output, n_jobs=n_jobs
@@ -132,52 +133,62 @@ def encode_masked(X, components, *, start=None, output="dense", n_jobs=None, pul
 
     settings : alpha, penalty and tol, as in `encode`.
     """
-    components = components.astype(np.float64, copy=False)
     gram = product(components, components.T, n_jobs)
+    lacking = np.packbits(np.isnan(X), axis=1)
+    kind = np.unique(lacking, axis=0, return_inverse=True)[1].reshape(-1)
+    order = np.argsort(kind, kind="stable")
+    cuts = np.flatnonzero(np.diff(kind[order])) + 1
+
+    def alike(rows):
+        before = None if start is None else start[rows]
+        tie = None if pull is None else pull.part(rows)
+        how = {"start": before, "pull": tie, "output": output, "n_jobs": 1, **settings}
+        return _encode_alike(X[rows], components, gram, **how)
 
     def chunk(first, stop):
-        before = None if start is None else start[first:stop]
-        tie = None if pull is None else pull.part(first, stop)
-        codes, report = _settle(X[first:stop], components, tie, before, gram, None, **settings)
-        return (codes if output == "dense" else csr_array(codes)), report
+        inside = cuts[(cuts > first) & (cuts < stop)] - first
+        parts, reports = zip(*map(alike, np.split(order[first:stop], inside)), strict=True)
+        return stack(parts), reduce(CodingReport.merged, reports)
 
+    stack = np.concatenate if output == "dense" else partial(vstack, format="csr")
     parts, reports = zip(*run_chunks(chunk, len(X), CHUNK_ROWS, n_jobs), strict=True)
-    codes = np.concatenate(parts) if output == "dense" else csr_array(vstack(parts))
-    return codes, reduce(CodingReport.merged, reports)
+    return stack(parts)[np.argsort(order)], reduce(CodingReport.merged, reports)
 
 
-def encode_tied(X, components, ties, *, start=None, output="dense", n_jobs=None, **settings):
-    """Codes of rows that are tied to each other; NaN is not explained. Codes and report.
+def _encode_alike(X, components, gram, **how):
+    """Codes of rows that lack the same entries, by what their atoms have in the others."""
+    lacking = np.isnan(X[0])
+    if 2 * np.count_nonzero(lacking) < len(lacking):
+        lost = components[:, lacking]
+        gram = gram - lost @ lost.T
+    else:
+        gram = None
+    return encode(X[:, ~lacking], components[:, ~lacking], gram=gram, **how)
 
-    settings : alpha, penalty and tol, as in `encode`.
-    """
-    components = components.astype(np.float64, copy=False)
+
+def encode_tied(
+    X, components, ties, *, alpha, penalty, tol=1e-6, start=None, output="dense", n_jobs=None
+):
+    """Codes of rows that are tied to each other; NaN is not explained. Codes and report."""
+    dtype, tol = X.dtype, max(tol, least_tolerance(X.dtype))
+    X, components = (part.astype(np.float64, copy=False) for part in (X, components))
     gram = product(components, components.T, n_jobs)
-    codes, report = _settle(X, components, ties, start, gram, n_jobs, **settings)
-    return (codes if output == "dense" else csr_array(codes)), report
-
-
-def _settle(X, components, ties, start, gram, n_jobs, *, alpha, penalty, tol=1e-6):
-    """Rounds until the codes solve what they are for, with missing values and ties."""
-    name, dtype = choose_solver("auto", penalty), X.dtype
-    tol, X = max(tol, least_tolerance(dtype)), X.astype(np.float64, copy=False)
     problem = _make_problem(components, alpha, penalty, 1, tol, n_jobs, gram=gram)
+    name = choose_solver("auto", penalty)
     seen = ~np.isnan(X)
     known = np.where(seen, X, 0)
     aims = product(known, components.T, n_jobs)
 
     def residuals(codes):
         rest = np.where(seen, known - product(codes, components, n_jobs), 0)
-        left = product(rest, components.T, n_jobs) - problem.ridge * codes
-        if ties is not None:
-            left -= ties.slopes(codes)
+        left = product(rest, components.T, n_jobs) - problem.ridge * codes - ties.slopes(codes)
         return problem.relative_residuals(aims, codes, left)
 
     def step(ahead, codes, alone=False):
         filled, pull = known, None
         if not seen.all():
             filled = np.where(seen, known, product(ahead, components, n_jobs))
-        if ties is not None and ties.strength > 0 and not alone:
+        if ties.strength > 0 and not alone:
             pull = Pull(ties.strength, ahead - ties.slopes(ahead) / ties.strength)
         return encode(
             filled,
@@ -185,7 +196,7 @@ def _settle(X, components, ties, start, gram, n_jobs, *, alpha, penalty, tol=1e-
             alpha=alpha,
             penalty=penalty,
             start=codes if SOLVERS[name].warm else None,
-            tol=tol * (ROUND_TOL if pull is None else ROUND_TOL_TIED),
+            tol=tol * ROUND_TOL,
             n_jobs=n_jobs,
             pull=pull,
             gram=gram,
@@ -196,18 +207,18 @@ def _settle(X, components, ties, start, gram, n_jobs, *, alpha, penalty, tol=1e-
         codes += start
     elif not penalty.convex:  # rounds would not leave zero where the pull to it is strong
         codes = step(codes, codes, alone=True)
-    axis = None if isinstance(ties, Ties) else 1
-    codes, done, worst = _rounds(step, residuals, codes, problem.tolerance, penalty.convex, axis)
-    return codes.astype(dtype, copy=False), report_on(problem, name, done, worst)
+    codes, done, worst = _rounds(step, residuals, codes, problem.tolerance, penalty.convex)
+    codes = codes.astype(dtype, copy=False)
+    report = report_on(problem, name, done, worst)
+    return (codes if output == "dense" else csr_array(codes)), report
 
 
-def _rounds(step, residuals, codes, tolerance, convex, axis):
+def _rounds(step, residuals, codes, tolerance, convex):
     """Repeat ``codes = step(ahead, codes)`` until the residuals are small.
 
-    axis : 1 if each row has momentum of its own, None if rows depend on each other. Returns the
-    codes, the number of rounds, and the residuals.
+    Returns the codes, the number of rounds, and the residuals.
     """
-    before, speed = codes, np.ones((len(codes), 1) if axis == 1 else (1, 1), codes.dtype)
+    before, speed = codes, 1.0
     for done in count():
         worst = residuals(codes)
         # At code zero there is nothing left to explain for what counts non-zeros: that is no end.
@@ -216,9 +227,9 @@ def _rounds(step, residuals, codes, tolerance, convex, axis):
         ):
             break
         faster = (1 + np.sqrt(1 + 4 * speed**2)) / 2
-        momentum = (speed - 1) / faster if convex else np.zeros_like(speed)
+        momentum = (speed - 1) / faster if convex else 0.0
         ahead = codes + momentum * (codes - before)
         before, codes = codes, step(ahead, codes)
-        uphill = ((ahead - codes) * (codes - before)).sum(axis=axis, keepdims=True) > 0
-        speed = np.where(uphill, speed.dtype.type(1), faster)
+        uphill = np.vdot(ahead - codes, codes - before) > 0
+        speed = 1.0 if uphill else faster
     return codes, done, worst

@@ -145,7 +145,7 @@ def test_the_objective_reported_is_the_one_documented(X, penalty, gaps, tied):
     )
     # Gaps were filled before the atoms' last step: the reported value is a bound that is met later.
     assert last.objective >= expected * (1 - 1e-12)
-    assert last.objective == pytest.approx(expected, rel=0.06 if gaps else 1e-10)
+    assert last.objective == pytest.approx(expected, rel=0.1 if gaps else 1e-10)
 
 
 @pytest.mark.parametrize("regularizer", ATOM_COSTS)

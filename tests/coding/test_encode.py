@@ -299,3 +299,26 @@ def test_usual_problems_in_single_precision_converge(kind):
         )
         _, report = encode_tied(X.astype(np.float32), single, ties, **settings)
     assert report.n_unconverged == 0
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("n_patterns", [1, 4, 300])
+def test_rows_with_gaps_are_solved_where_the_penalty_is_weak(dtype, n_patterns):
+    rng = np.random.default_rng(0)
+    atoms = rng.standard_normal((60, 24))
+    atoms /= np.linalg.norm(atoms, axis=1, keepdims=True)
+    X = (rng.standard_normal((300, 60)) * (rng.random((300, 60)) < 0.05)) @ atoms
+    X += 0.02 * rng.standard_normal(X.shape)
+    gaps = rng.random((n_patterns, 24)) < np.linspace(0.1, 0.9, n_patterns)[:, None]
+    X[gaps[np.arange(300) % n_patterns]] = np.nan
+    settings = {"alpha": 1e-4, "penalty": L1()}
+    codes, report = encode_masked(X.astype(dtype), atoms.astype(dtype), **settings)
+    assert report.n_unconverged == 0
+    assert codes.dtype == dtype
+    rest = np.nan_to_num(X - codes @ atoms)
+    left = rest @ atoms.T
+    # The conditions of the lasso, from what is known: no slope is above alpha, those of non-zeros
+    # are there.
+    rounding = 1e-5 if dtype == np.float64 else 2e-4
+    assert np.abs(left).max() <= 1e-4 + rounding
+    assert_allclose(left[codes != 0], 1e-4 * np.sign(codes[codes != 0]), atol=rounding)

@@ -11,6 +11,7 @@ from sklearn.neural_network import MLPRegressor
 
 from skatoms import VariationalBasisLearner, VectorNetwork
 from skatoms.basis import Separable
+from skatoms.network._settle import MAX_SWEEPS
 
 pytestmark = pytest.mark.filterwarnings("ignore:The objective still fell")
 
@@ -54,6 +55,15 @@ def test_learning_lowers_the_energy(X, fitted):
     assert (np.diff(history) <= 0.01 * history[:-1]).all()
     if fitted.learning_rule == "block":  # after two online passes
         assert (np.diff(history[2:]) <= 1e-10 * history[2:-1]).all()
+
+
+@pytest.mark.parametrize("top_k", [None, 2])
+def test_the_report_says_how_the_codes_of_the_last_pass_were_solved(X, top_k):
+    report = network(max_iter=2, top_k=top_k).fit(X).report_
+    assert report.n_rows == len(X)
+    assert 1 <= report.n_iter <= (np.inf if top_k is None else MAX_SWEEPS)
+    assert report.n_unconverged == 0
+    assert report.residual <= report.tolerance
 
 
 def test_norms_are_one(fitted):
