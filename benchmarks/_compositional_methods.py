@@ -19,10 +19,16 @@ from threadpoolctl import threadpool_limits
 
 from skatoms import VectorNetwork
 from skatoms.coding import sparse_code
+from skatoms.metrics import atom_recovery
 
 THREADS = 2
 PATIENCE = 10  # epochs without a better validation error
 COUNTED = 100  # samples whose codes are counted
+SAME = 0.9  # least cosine of an atom that was found
+
+# Names of methods that need torch
+CONVOLUTIONAL, NO_CODE = "conv. autoencoder", "convolutions, no code"
+TRANSFORMER = "transformer"
 
 
 @dataclass(frozen=True)
@@ -96,6 +102,10 @@ class Network:
         self.model.set_params(output_layers=output_layers)
         return (codes != 0).sum(axis=1).mean()
 
+    def found(self, atoms):
+        """The part of true atoms that atoms of the first layer stand for."""
+        return atom_recovery(atoms, self.model.input_atoms_[0]).fraction(SAME)
+
 
 @dataclass
 class Components:
@@ -144,57 +154,99 @@ class Gaussian:
         return self.mean + (weights * seen) @ self.covariance
 
 
-@dataclass
-class MultilayerPerceptron:
-    """`MLPRegressor` in float32; it stops at the least validation error and goes back to it.
+class Dense:
+    """What learns in epochs; it stops at the least validation error and goes back to it.
 
     For samples it is an autoencoder, whose input is the sample with zeros at hidden points and, if
     points are hidden, the mask. Samples are then hidden in new ways at each epoch.
-    """
 
-    hidden: tuple
-    activation: str = "relu"
-    epochs: int = 150
+    What derives from it has `epochs` and says how to `_start`, go on by one `_epoch`, keep
+    `_weights` and `_restore` them, and what the `_outputs` are.
+    """
 
     @threadpool_limits.wrap(limits=1)  # products of so few rows take longer with more
     def fit(self, train, valid, seed):
-        """Adam on batches of 64, with a step of 1e-3."""
+        """Adam on batches of 64."""
         rng = np.random.default_rng(seed)
-        self.model = MLPRegressor(
-            hidden_layer_sizes=self.hidden,
-            activation=self.activation,
-            batch_size=min(64, len(train.inputs)),
-            random_state=seed,
-        )
         self.scale = train.targets.std()  # pictures that are dark but for a bump need it
         known, targets = self._inputs(train), (train.targets / self.scale).astype(np.float32)
+        self._start(train, seed)
         kept, least, since = None, np.inf, 0
         for _ in range(self.epochs):
             if train.mask is not None:
                 known = self._inputs(hidden_anew(train, rng))
-            self.model.partial_fit(known, targets)
+            self._epoch(known, targets)
             error, since = valid.error(self.predict(valid)), since + 1
             if error < least:
-                parts = self.model.coefs_, self.model.intercepts_
-                kept, least, since = [[x.copy() for x in some] for some in parts], error, 0
+                kept, least, since = self._weights(), error, 0
             if since == PATIENCE:
                 break
-        self.model.coefs_, self.model.intercepts_ = kept
+        self._restore(kept)
         return self
 
     def predict(self, part):
         """Complete samples, or whatever the targets are."""
-        return self.scale * self.model.predict(self._inputs(part))
-
-    def active(self, part):
-        """The width of the narrowest layer."""
-        return float(min(self.hidden))
+        return self.scale * self._outputs(self._inputs(part))
 
     def _inputs(self, part):
         known = [np.nan_to_num(part.inputs) / self.scale]
         if part.mask is not None:
             known.append(part.mask)
         return np.concatenate(known, axis=1, dtype=np.float32)
+
+
+class Standardised:
+    """For what derives from `Dense`, before it: inputs are features, which are standardised."""
+
+    def fit(self, train, valid, seed):
+        """Fit both."""
+        self.scaler = StandardScaler().fit(train.inputs)
+        return super().fit(train, valid, seed)
+
+    def _inputs(self, part):
+        return self.scaler.transform(part.inputs).astype(np.float32)
+
+    def active(self, part):
+        """Nothing that could be compared."""
+        return np.nan
+
+
+@dataclass
+class MultilayerPerceptron(Dense):
+    """`MLPRegressor` in float32, with a step of 1e-3."""
+
+    hidden: tuple
+    activation: str = "relu"
+    epochs: int = 150
+
+    def active(self, part):
+        """The width of the narrowest layer."""
+        return float(min(self.hidden))
+
+    def _start(self, train, seed):
+        self.model = MLPRegressor(
+            hidden_layer_sizes=self.hidden,
+            activation=self.activation,
+            batch_size=min(64, len(train.inputs)),
+            random_state=seed,
+        )
+
+    def _epoch(self, known, targets):
+        self.model.partial_fit(known, targets)
+
+    def _outputs(self, known):
+        return self.model.predict(known)
+
+    def _weights(self):
+        parts = self.model.coefs_, self.model.intercepts_
+        return [[x.copy() for x in some] for some in parts]
+
+    def _restore(self, weights):
+        self.model.coefs_, self.model.intercepts_ = weights
+
+
+class StandardisedPerceptron(Standardised, MultilayerPerceptron):
+    """The perceptron, after its inputs were standardised."""
 
 
 def hidden_anew(part, rng):
@@ -205,18 +257,13 @@ def hidden_anew(part, rng):
 
 @dataclass
 class HandMade:
-    """All products of Gaussian profiles at the middles of pixels: nothing but alpha is learned."""
+    """Codes for the true atoms: nothing but alpha is learned."""
 
     alpha: float
-    size: int
-    sigma: float = 1.0
+    atoms: np.ndarray = field(repr=False)
 
     def fit(self, train, valid, seed):
-        """Build the products."""
-        middles = np.arange(self.size)
-        profiles = np.exp(-(((middles - middles[:, None]) / self.sigma) ** 2) / 2)
-        profiles /= np.linalg.norm(profiles, axis=1, keepdims=True)
-        self.atoms = np.einsum("ih,jw->ijhw", profiles, profiles).reshape(self.size**2, -1)
+        """Nothing to do."""
         return self
 
     def predict(self, part):
@@ -266,19 +313,3 @@ class NetworkRegressor(Regressor):
         network.set_params(output_layers="all")
         codes = quietly(network.transform, scaler.transform(part.inputs[:COUNTED]))
         return (codes != 0).sum(axis=1).mean()
-
-
-class StandardisedPerceptron(MultilayerPerceptron):
-    """The perceptron, after its inputs were standardised."""
-
-    def fit(self, train, valid, seed):
-        """Fit both."""
-        self.scaler = StandardScaler().fit(train.inputs)
-        return super().fit(train, valid, seed)
-
-    def _inputs(self, part):
-        return self.scaler.transform(part.inputs).astype(np.float32)
-
-    def active(self, part):
-        """Nothing that could be compared."""
-        return np.nan

@@ -28,6 +28,7 @@ class Scores:
 
     errors: dict = field(default_factory=dict)  # name of a test part: list
     active: list = field(default_factory=list)
+    found: list = field(default_factory=list)
     fit_seconds: list = field(default_factory=list)
     predict_seconds: list = field(default_factory=list)
 
@@ -40,36 +41,46 @@ class Scores:
         for name, part in data.test.items():
             self.errors.setdefault(name, []).append(part.error(method.predict(part)))
         self.predict_seconds.append(perf_counter() - start)
-        count = getattr(method, "active", None)
-        self.active.append(np.nan if count is None else count(data.test["id"]))
+        self.active.append(told(method, "active", data.test["id"]))
+        self.found.append(told(method, "found", data.atoms))
 
     def mean(self, part):
         """The mean error of a test part."""
         return float(np.mean(self.errors[part]))
 
 
+def told(method, what, of):
+    """A number that some methods tell of some data, or NaN."""
+    tell = getattr(method, what, None)
+    return np.nan if tell is None or of is None else tell(of)
+
+
 @dataclass(frozen=True)
 class Data:
-    """Samples to learn from, to choose by and to test on, of one seed."""
+    """Samples to learn from, to choose by and to test on, of one seed; true atoms if known."""
 
     train: object
     valid: object
     test: dict
+    atoms: np.ndarray | None = None
 
     def cut(self, n_valid):
         """The same with fewer samples to choose by."""
         return replace(self, valid=self.valid[:n_valid])
 
 
-def split(training, test):
+def split(training, test, atoms=None):
     """The last tenth of the training samples is for validation."""
     n_valid = max(20, len(training.inputs) // 10)
-    return Data(training[:-n_valid], training[-n_valid:], test)
+    return Data(training[:-n_valid], training[-n_valid:], test, atoms)
 
 
 @dataclass(frozen=True)
 class Bar:
-    """That the errors of one method are so many times below those of the best of some others."""
+    """That the errors of one method are so many times below those of the best of some others.
+
+    Of the others those count that are there; if none is, there is no bar.
+    """
 
     ours: str
     rivals: tuple
@@ -79,8 +90,9 @@ class Bar:
 
     def rows(self, scores):
         """One row of a table for each test part."""
-        for part in self.parts:
-            rival = min(self.rivals, key=lambda name: scores[name].mean(part))
+        rivals = [name for name in self.rivals if name in scores]
+        for part in self.parts if rivals else ():
+            rival = min(rivals, key=lambda name: scores[name].mean(part))
             ratio = scores[rival].mean(part) / scores[self.ours].mean(self.ours_part or part)
             where = part if self.ours_part is None else f"{self.ours_part} / {part}"
             verdict = "met" if ratio >= self.factor else "missed"
@@ -93,12 +105,12 @@ def report(title, scores, bars):
     rows = []
     for name, score in scores.items():
         errors = [f"{score.mean(part):.2g} ± {np.std(score.errors[part]):.1g}" for part in parts]
-        active = np.mean(score.active)
-        active = "-" if np.isnan(active) else f"{active:.1f}"
+        told = (f"{np.mean(score.active):.1f}", f"{np.mean(score.found):.0%}")
+        told = ("-" if some.startswith("nan") else some for some in told)
         seconds = (np.mean(score.fit_seconds), np.mean(score.predict_seconds))
-        rows.append([name, *errors, active, *(f"{s:.2f}" for s in seconds)])
+        rows.append([name, *errors, *told, *(f"{s:.2f}" for s in seconds)])
     print(f"\n{title}")
-    print_table(["method", *parts, "active", "fit s", "predict s"], rows)
+    print_table(["method", *parts, "active", "found", "fit s", "predict s"], rows)
     headers = ["ours", "the best of them", "test part", "bar", "their error / ours", "verdict"]
     print_table(headers, [row for bar in bars for row in bar.rows(scores)])
 
