@@ -75,17 +75,10 @@ def load_ecg_beats(
     """
     check_number("before", before, least=0, most=60)
     check_number("after", after, least=0, most=60)
-    names = [f"{record}.{end}" for end in ("hea", "dat", "atr")]
-    head_path, data_path, marks_path = find_files(folder, names, SOURCE)
-    head = _read_head(head_path)
-    lead = _read_first_lead(data_path, head)
-    samples, codes = _read_annotations(marks_path)
-
+    head, lead, samples, codes = _read(folder, record)
     n_before, n_after = round(before * head.sampling_rate), round(after * head.sampling_rate)
     if n_after < 1:
         raise ValueError(f"after={after!r} must be at least one sample, 1 / {head.sampling_rate}.")
-    is_beat = np.isin(codes, BEATS)
-    samples, codes = samples[is_beat], codes[is_beat]
     gaps = np.diff(samples, prepend=samples[:1])
     chosen = np.isin(codes, (NORMAL, ATRIAL_PREMATURE)) & (np.arange(len(codes)) > 0)
     chosen &= (samples >= n_before) & (samples + n_after <= len(lead))
@@ -97,6 +90,66 @@ def load_ecg_beats(
         rr_before=gaps[chosen] / head.sampling_rate,
         sampling_rate=head.sampling_rate,
     )
+
+
+def load_ecg(folder: str | PathLike, record: str = "100") -> Bunch:
+    """Read the first lead of an electrocardiogram as a time series.
+
+    Nothing is downloaded: the files have to be in a folder of yours.
+
+    Parameters
+    ----------
+    folder : str or path
+        Where the files of the record are: ``.hea`` (header), ``.dat`` (signal, WFDB format 212) and
+        ``.atr`` (beats).
+
+    record : str, default="100"
+        Name of the record, the files' names without their ends.
+
+    Returns
+    -------
+    series : Bunch
+        A dictionary whose entries are attributes too:
+
+        - `data`: float64 of shape (n_samples, 1), in millivolt;
+        - `dt`: float, seconds between samples;
+        - `beats`: float64 of shape (n_beats,), the marks of beats in seconds from the start;
+        - `normal`: bool of shape (n_beats,), whether a beat is a normal one.
+
+    Raises
+    ------
+    FileNotFoundError
+        If the folder has not all three files. The message says where they can be had.
+    ValueError
+        If a file is not in the format.
+
+    See Also
+    --------
+    load_ecg_beats : The same as one row per beat.
+
+    Examples
+    --------
+    >>> from skatoms.datasets import load_ecg
+    >>> load_ecg("folder/of/mitdb", "100").data.shape  # doctest: +SKIP
+    (650000, 1)
+    """
+    head, lead, samples, codes = _read(folder, record)
+    return Bunch(
+        data=lead[:, None],
+        dt=1 / head.sampling_rate,
+        beats=samples / head.sampling_rate,
+        normal=codes == NORMAL,
+    )
+
+
+def _read(folder, record):
+    """Header, first lead in millivolt, sample and code of each beat."""
+    names = [f"{record}.{end}" for end in ("hea", "dat", "atr")]
+    head_path, data_path, marks_path = find_files(folder, names, SOURCE)
+    head = _read_head(head_path)
+    samples, codes = _read_annotations(marks_path)
+    is_beat = np.isin(codes, BEATS)
+    return head, _read_first_lead(data_path, head), samples[is_beat], codes[is_beat]
 
 
 class Head(NamedTuple):

@@ -10,9 +10,17 @@ from rich.console import Console
 
 from ._composition import composition
 from ._denoising import denoising
+from ._forecast import forecast
 from ._inpainting import inpainting
+from ._symbols import symbols
 
-DEMOS = {"denoising": denoising, "inpainting": inpainting, "composition": composition}
+DEMOS = {
+    "denoising": denoising,
+    "inpainting": inpainting,
+    "composition": composition,
+    "symbols": symbols,
+    "forecast": forecast,
+}
 
 
 def run(name=None, *, list_only=False, folder="."):

@@ -1,5 +1,6 @@
 """Pictures of what was learned."""
 
 from ._atoms import AtomsDisplay
+from ._dynamics import ForecastDisplay, ModesDisplay, SpectrumDisplay
 
-__all__ = ["AtomsDisplay"]
+__all__ = ["AtomsDisplay", "ForecastDisplay", "ModesDisplay", "SpectrumDisplay"]

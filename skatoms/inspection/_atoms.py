@@ -8,6 +8,8 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
+from ._drawing import check_picture, pyplot
+
 
 class AtomsDisplay:
     """Atoms drawn side by side.
@@ -111,16 +113,11 @@ class AtomsDisplay:
         """
         n_atoms, n_features = self.components.shape
         shape = self.feature_shape
-        if shape is not None and not (
-            np.shape(shape) == (2,) and min(shape) > 0 and math.prod(shape) == n_features
-        ):
-            raise ValueError(
-                f"feature_shape={shape} must be (height, width) with height * width = "
-                f"{n_features}, the number of features of an atom."
-            )
+        if shape is not None:
+            check_picture(shape, n_features)
         if figure is None:
             side = 0.6 * math.sqrt(n_atoms) + 0.4
-            figure = _pyplot().figure(figsize=(side, side), layout="constrained")
+            figure = pyplot().figure(figsize=(side, side), layout="constrained")
         # As many columns as make the cells about square.
         aspect = figure.bbox.width / figure.bbox.height
         n_columns = min(n_atoms, math.ceil(math.sqrt(n_atoms * aspect)))
@@ -138,14 +135,3 @@ class AtomsDisplay:
                 axes.imshow(atom.reshape(shape), cmap="gray", vmin=-limit, vmax=limit)
         self.figure_, self.axes_ = figure, grid[:n_atoms]
         return self
-
-
-def _pyplot():
-    try:
-        from matplotlib import pyplot
-    except ImportError as error:
-        raise ImportError(
-            "drawing needs matplotlib, which is not installed: "
-            'python -m pip install "skatoms[demo]"'
-        ) from error
-    return pyplot

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from skatoms.datasets import load_ecg_beats
+from skatoms.datasets import load_ecg, load_ecg_beats
 from skatoms.datasets._ecg import _read_first_lead, _read_head
 
 HEAD = "# made for a test\n7 2 100 3000\n7.dat 212 200 11 1024 0 0 0 MLII\n\n7.dat 212 100 11 9\n"
@@ -64,6 +64,14 @@ def test_beats_are_cut_from_the_first_lead_in_millivolt(write, steps):
     assert_allclose(beats.time, [2.5, 3.2])
     assert_allclose(beats.rr_before, [1.5, 0.7])
     assert beats.sampling_rate == 100
+
+
+def test_the_whole_lead_is_a_series_with_marks_of_all_beats(write, steps):
+    series = load_ecg(write(word(1, 100) + word(28, 60) + word(5, 90) + END), "7")
+    assert_allclose(series.data, (steps[:, :1] - 1024) / 200, rtol=1e-15)
+    assert series.dt == 0.01
+    assert_allclose(series.beats, [1.0, 2.5])
+    assert_array_equal(series.normal, [True, False])
 
 
 def test_other_beats_are_left_out_but_end_an_interval(write):

@@ -82,3 +82,23 @@ def test_denoising_improves_the_picture_and_draws_it(tmp_path, capsys):
     assert psnr["skatoms"] > psnr["noisy"] + 3.5
     assert psnr["skatoms"] > psnr["scikit-learn"] - 0.1
     assert (tmp_path / "skatoms-denoising.png").stat().st_size > 10_000
+
+
+@pytest.mark.slow
+def test_symbols_finds_the_factors_of_pictures_and_draws_them(tmp_path, capsys):
+    assert main(["demo", "symbols", "--output", str(tmp_path)]) == 0
+    rows = [line.split("│") for line in capsys.readouterr().out.splitlines() if "│" in line]
+    last = {row[1].strip(): float(row[-2]) for row in rows}
+    assert last["skatoms"] > 0.95 > 0.6 > last["PCA + k-means"]
+    assert last["perceptron on symbols"] > last["perceptron on pixels"] + 0.05
+    assert (tmp_path / "skatoms-symbols.png").stat().st_size > 10_000
+
+
+@pytest.mark.slow
+def test_forecast_beats_naive_ones_and_is_drawn(tmp_path, capsys):
+    assert main(["demo", "forecast", "--output", str(tmp_path)]) == 0
+    rows = [line.split("│") for line in capsys.readouterr().out.splitlines() if "│" in line]
+    errors = {row[1].strip(): np.array(row[2:5], float) for row in rows}
+    assert (errors["skatoms"] < 0.8 * errors["last value"]).all()
+    assert (errors["skatoms"] < 0.8 * errors["last year and its rise"]).all()
+    assert (tmp_path / "skatoms-forecast.png").stat().st_size > 10_000
