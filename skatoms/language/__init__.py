@@ -1,0 +1,5 @@
+"""Language models of explicit bases."""
+
+from ._model import BasisStateLM
+
+__all__ = ["BasisStateLM"]
