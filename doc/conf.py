@@ -23,7 +23,8 @@ autodoc_typehints = "none"  # types are in the text
 numpydoc_show_class_members = False  # the template of a class lists them
 numpydoc_validation_checks = {"GL03", "GL06", "GL07", "PR01", "PR02", "PR03", "PR04", "RT01"}
 numpydoc_validation_exclude = {
-    r"\.(CodingReport|AtomRecovery|RecoveryGuarantee)$",  # attributes are their parameters
+    # Attributes of these are their parameters.
+    r"\.(CodingReport|AtomRecovery|RecoveryGuarantee|CategoryRecovery|DCIScores)$",
     # The user guide says what methods a penalty has, and CONTRIBUTING those of the others.
     r"\.(Penalty|L1|ElasticNet|Ridge|GroupL1|L0|TopK)\.",
     r"\.(Coupling|Temporal|GraphLaplacian|Regularizer|Energy|Smoothness|TotalVariation)\.",

@@ -2,12 +2,18 @@
 
 from ._version import __version__
 from .basis import VariationalBasisLearner
+from .dynamics import KoopmanBasisDynamics
+from .language import BasisStateLM
 from .network import VectorNetwork, VectorNetworkClassifier, VectorNetworkRegressor
+from .symbols import WTASymbolEncoder
 
 __all__ = [
+    "BasisStateLM",
+    "KoopmanBasisDynamics",
     "VariationalBasisLearner",
     "VectorNetwork",
     "VectorNetworkClassifier",
     "VectorNetworkRegressor",
+    "WTASymbolEncoder",
     "__version__",
 ]

@@ -5,7 +5,7 @@ from copy import copy
 from numbers import Real
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
 FLOAT_DTYPES = (np.float64, np.float32)
 _FEATURES = ("n_features_in_", "feature_names_in_")
@@ -60,12 +60,34 @@ def real_array(name, value):
     return array
 
 
+def whole_numbers(name, values, *, hint):
+    """A table of whole numbers, as int64; the error names the parameter and ends with the hint."""
+    table = check_array(values, input_name=name)
+    whole = table.astype(np.int64)
+    if not np.array_equal(whole, table):
+        raise ValueError(f"{name} must be whole numbers, got {table[whole != table][0]}: {hint}")
+    return whole
+
+
 def check_number(name, value, *, kind=Real, least=-np.inf, most=np.inf):
     """Refuse what is not a number of this kind in [least, most]; the error names the parameter."""
     if not isinstance(value, kind) or isinstance(value, bool):
         raise TypeError(f"{name} must be a number of type {kind.__name__}, got {value!r}.")
     if not least <= value <= most:
         raise ValueError(f"{name} must be between {least} and {most}, got {value!r}.")
+
+
+def check_classes_stay(classes, known):
+    """Refuse classes of a later call of partial_fit, if any are given, that are not those known."""
+    if classes is not None and not np.array_equal(np.unique(classes), known):
+        raise ValueError(f"classes is {classes!r}, but in the first call it was {known!r}.")
+
+
+def check_classes_known(y, known, remedy):
+    """Refuse y with other classes than those known; the error ends with the remedy."""
+    unknown = np.setdiff1d(y, known)
+    if len(unknown):
+        raise ValueError(f"y has classes {unknown!r} that are not among {known!r}: {remedy}")
 
 
 def outside():

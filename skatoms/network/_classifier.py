@@ -7,7 +7,7 @@ from numpy.typing import ArrayLike
 from sklearn.base import ClassifierMixin, _fit_context
 from sklearn.utils.multiclass import check_classification_targets
 
-from .._validation import check_fit_data
+from .._validation import check_classes_known, check_classes_stay, check_fit_data
 from ._supervised import SupervisedNetwork
 
 
@@ -277,14 +277,13 @@ default="unit_norm"
         (X, y), features = check_fit_data(self, X, y=y, reset=anew, ensure_all_finite="allow-nan")
         check_classification_targets(y)
         known = np.unique(y if classes is None else classes) if anew else self.classes_
-        if not (anew or classes is None or np.array_equal(np.unique(classes), known)):
-            raise ValueError(f"classes is {classes!r}, but in the first call it was {known!r}.")
-        unknown = np.setdiff1d(y, known)
-        if len(unknown):
-            raise ValueError(
-                f"y has classes {unknown!r} that are not among {known!r}: name all classes in the "
-                "first call of partial_fit, or fit anew without warm_start."
-            )
+        if not anew:
+            check_classes_stay(classes, known)
+        check_classes_known(
+            y,
+            known,
+            "name all classes in the first call of partial_fit, or fit anew without warm_start.",
+        )
         if len(known) < 2:
             raise ValueError(
                 f"y must have at least 2 classes for a classifier, got 1 class: {known!r}."
