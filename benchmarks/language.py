@@ -73,10 +73,10 @@ def documents(text):
     return [line for line in text.split("\n") if line.strip()]
 
 
-def timed(method):
+def timed(method, *arguments):
     """What a method returns, and its seconds."""
     start = perf_counter()
-    result = method()
+    result = method(*arguments)
     return result, perf_counter() - start
 
 
@@ -86,12 +86,6 @@ def size_of(model):
         path = Path(folder) / "model.npz"
         model.save(path)
         return path.stat().st_size / 1e6
-
-
-def member_alone(model, member, test, *, adapt=False):
-    """Mean log-likelihood of a token by one member of a fitted mixture."""
-    other = BasisStateLM(**(model.get_params() | {"members": (member,)}))
-    return other, test, adapt
 
 
 def words(options):
@@ -108,9 +102,9 @@ def words(options):
         train, test = documents(train), documents(test)
         rows = [[peer, f"{value:.1f}", "-", "-", "-"] for peer, value in WORD_PEERS[name].items()]
         for label, members in variants.items():
-            model, fitting = timed(lambda m=members: words_model(name, members=m).fit(train))
+            model, fitting = timed(words_model(name, members=members).fit, train)
             model.perplexity(test[:10])
-            perplexity, scoring = timed(lambda m=model: m.perplexity(test))
+            perplexity, scoring = timed(model.perplexity, test)
             n = sum(map(len, model.score_tokens(test)))
             rate = f"{n / scoring:,.0f}"
             rows.append(
@@ -141,7 +135,7 @@ def chars(options):
             rows.append([f"{label}, {ADAPTS}", f"{8 * more / len(test):.3f}", "-"])
         for label, members in (("Kneser-Ney 8", ("ngram",)), ("mixture", None)):
             model = BasisStateLM("char", members=members, random_state=0, n_jobs=-1)
-            model, fitting = timed(lambda m=model: m.fit(train))
+            model, fitting = timed(model.fit, train)
             bits = model.bits_per_char(test)
             rows.append([label, f"{bits:.3f}", f"{fitting:.0f}"])
             if members is None:

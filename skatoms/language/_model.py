@@ -71,7 +71,8 @@ class BasisStateLM(ScoringMixin, GenerationMixin, TransformerMixin, BaseEstimato
         How many of the last tokens the state has one by one. None is 4 for words, 8 for characters.
 
     time_scales : sequence of float, default=(2, 5, 20, 100)
-        After how many tokens the leaky sums have faded to 1/e, each larger than 1.
+        A leaky sum keeps 1 - 1/scale of itself at each token, so after about as many tokens as its
+        scale it has faded to 1/e. Each is larger than 1.
 
     rank : int, default=100
         Columns of B.

@@ -19,9 +19,28 @@ from sklearn.utils.estimator_checks import check_estimator
 
 from skatoms import BasisStateLM
 
-WORDS = (
-    ["the", "a", "cat", "dog", "bird", "sat", "ran", "flew", "on", "under", "over", "mat", "tree", "roof", ".", "and", "then", ",", "slowly", "far"]
-)
+WORDS = [
+    "the",
+    "a",
+    "cat",
+    "dog",
+    "bird",
+    "sat",
+    "ran",
+    "flew",
+    "on",
+    "under",
+    "over",
+    "mat",
+    "tree",
+    "roof",
+    ".",
+    "and",
+    "then",
+    ",",
+    "slowly",
+    "far",
+]
 ALL = ("state", "ngram", "cache", "contexts")
 
 
@@ -97,10 +116,13 @@ def test_samples_follow_the_probabilities():
 
 def test_samples_are_narrowed():
     model = fitted()
-    best = model.predict(["the cat"])[0]
-    assert model.sample(1, "the cat", top_k=1, random_state=0) == [best]
-    assert model.sample(1, "the cat", top_p=1e-9, random_state=3) == [best]
-    assert model.sample(1, "the cat", temperature=1e-5, random_state=3) == [best]
+    p = model.next_proba("the cat")
+    # Several words may be equally likely but for rounding.
+    best = {token for token, i in model.vocabulary_.items() if p[i] > (1 - 1e-3) * p.max()}
+    assert model.predict(["the cat"])[0] in best
+    for narrow in ({"top_k": 1}, {"top_p": 1e-9}, {"temperature": 1e-5}):
+        assert set(model.sample(1, "the cat", random_state=3, **narrow)) <= best
+    best = max(best)
     assert best not in model.sample(50, "the cat", banned=[best], random_state=0)
     assert "</s>" not in model.sample(50, "the cat .", banned=["</s>"], random_state=0)
     one, two = (model.sample(20, "the", random_state=5) for _ in range(2))
