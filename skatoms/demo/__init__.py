@@ -12,6 +12,7 @@ from ._composition import composition
 from ._denoising import denoising
 from ._forecast import forecast
 from ._inpainting import inpainting
+from ._language import language
 from ._symbols import symbols
 
 DEMOS = {
@@ -20,6 +21,7 @@ DEMOS = {
     "composition": composition,
     "symbols": symbols,
     "forecast": forecast,
+    "language": language,
 }
 
 

@@ -1,5 +1,6 @@
 """The command line."""
 
+import re
 import subprocess
 import sys
 
@@ -102,3 +103,14 @@ def test_forecast_beats_naive_ones_and_is_drawn(tmp_path, capsys):
     assert (errors["skatoms"] < 0.8 * errors["last value"]).all()
     assert (errors["skatoms"] < 0.8 * errors["last year and its rise"]).all()
     assert (tmp_path / "skatoms-forecast.png").stat().st_size > 10_000
+
+
+@pytest.mark.slow
+def test_language_finds_planted_paragraphs_and_draws_a_reason(tmp_path, capsys):
+    assert main(["demo", "language", "--output", str(tmp_path)]) == 0
+    said = capsys.readouterr().out
+    rows = [line.split("│") for line in said.splitlines() if "│" in line]
+    perplexity = {row[1].strip(): float(row[2]) for row in rows}
+    assert perplexity["state + ngram"] < min(perplexity["state"], perplexity["ngram"])
+    assert float(re.search(r"area under the curve ([\d.]+)", said)[1]) > 0.95
+    assert (tmp_path / "skatoms-language.png").stat().st_size > 10_000
